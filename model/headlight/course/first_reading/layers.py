@@ -26,10 +26,10 @@ from headlight.course.first_reading.reading import (
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.errors import InputError
 from headlight.nn.stack import Block, ResidualConnection
-from headlight.questions.asking import ask_largest, choose
+from headlight.questions.asking import ask_largest, ask_nearest, choose
 from headlight.tracing.trace import Trace
 from headlight.views.forms import bars
-from headlight.views.kinds import ChangesView, LinesView, TableView
+from headlight.views.kinds import ChangesView, LinesView, TableView, TokensView
 from headlight.views.rows import row
 
 INDUCTION = "induction"
@@ -123,7 +123,8 @@ def stream(text: str, model: Checkpoint) -> ScreenRows:
         parts[name] = parts.get(name, 0.0) + amount
         if within:
             layers[component.layer] += amount
-    sums = np.cumsum([parts["embedding"], *layers])
+    parts = {name: amount for name, amount in parts.items() if amount}
+    sums = np.cumsum([sum(amounts) - sum(layers), *layers])
     names = tuple(f"layer {layer}" for layer in range(count))
     options = {names[at]: layers[at] for at in largest(np.array(layers), range(count))}
     best, total = max(options, key=lambda name: options[name]), float(sums[-1])
@@ -186,23 +187,28 @@ def networks(text: str, model: Checkpoint) -> ScreenRows:
         (names[at], *(told(int(guesses(each)[at])).strip() or "␣" for each in (trace, *runs.values())))
         for at in range(len(whole))
     )
-    options = ("without the networks", "without attention", "equally many")
-    apart = kept["networks"] - kept["attention"]
+    parts = {str(part): part for part in (0, len(whole) // 4, len(whole) // 2, len(whole))}
     return (
-        TableView(("after", "the model expects"), tuple(line[:2] for line in lines), title="First guesses"),
+        TokensView(
+            "What the model expects after each token",
+            names[:-1],
+            below=tuple(line[1] for line in lines),
+        ),
         row(
-            TableView(("after", "whole model", *options[:2]), lines, title="First guesses without a part"),
-            question=choose(
-                f"Switch off all networks, or all attention. When do more of these {len(whole)} guesses stay the same?",
-                options,
-                2 if apart == 0 else int(apart < 0),
-                {
-                    name: f"{kept['networks']} stay without the networks, {kept['attention']} without attention."
-                    for name in options
-                },
-                f"{kept['networks']} stay without the networks, {kept['attention']} without attention.",
+            TableView(
+                ("after", "whole model", "without the networks", "without attention"),
+                lines,
+                title="First guesses without a part",
+            ),
+            question=ask_nearest(
+                f"Without attention each token is read by itself. About how many of these {len(whole)} guesses stay "
+                "the same?",
+                parts,
+                kept["attention"],
+                {str(len(whole)): "Then no guess would need the words before."},
             ),
         ),
+        f"{kept['attention']} guesses stay the same without attention, and {kept['networks']} without the networks. "
         f"The loss is {loss['']:.2f} nats with everything, {loss['networks']:.2f} without the networks, "
         f"{loss['attention']:.2f} without attention. Attention moves what is there from token to token; a network "
         "makes something new of each token's vector, by itself. The model was trained with both.",
@@ -211,7 +217,8 @@ def networks(text: str, model: Checkpoint) -> ScreenRows:
 
 NETWORKS = Screen(
     title="What do the networks between do?",
-    lesson="Behind each attention there is a small network, which reads one token at a time. Switch all of them off.",
+    lesson="Behind each attention there is a small network, which reads one token at a time. Switch off all attention, "
+    "and then all networks.",
     controls={"text": STORY, "model": MODEL},
     compute=networks,
     formulas=(r"\mathrm{FFN}(x) = f(x W_1) W_2",),

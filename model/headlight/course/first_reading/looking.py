@@ -27,7 +27,7 @@ from headlight.views.rows import row
 def look(text: str, model: Checkpoint) -> ScreenRows:
     """The map of the head that looks at a distant word most clearly, and one of its rows."""
     trace = read(model, text)
-    layer, head, query = telling_row(trace)
+    layer, head, query, keys = telling_row(trace)
     names, weights = token_names(trace.text), trace.attention()[layer, head]
     line, column = weights[query], weights[:, query]
     asked, best = names[query], names[int(line.argmax())]
@@ -44,7 +44,7 @@ def look(text: str, model: Checkpoint) -> ScreenRows:
             f"brighter a cell, the larger the weight. {START} stands in front of every text.",
         ),
         row(
-            bars(f"The row of “{asked}”", names, line, high=1.0),
+            bars(f"The row of “{asked}”", [names[at] for at in keys], line[keys], high=1.0),
             question=ask_largest(
                 f"Which token does “{asked}” look at most?", options, says, f"It gets {line.max():.0%}."
             ),

@@ -49,6 +49,12 @@ def token_names(text: Encoded) -> tuple[str, ...]:
     return tuple(f"{label} ({at})" if labels.count(label) > 1 else label for at, label in enumerate(labels))
 
 
+def words_of(text: Encoded) -> np.ndarray:
+    """Which tokens are a word or a part of one: neither special nor punctuation."""
+    pairs = zip(text.token_texts, text.special_mask, strict=True)
+    return np.array([not special and any(map(str.isalnum, token)) for token, special in pairs])
+
+
 def attention_path(trace: Trace, layer: int) -> str:
     """The path of the self-attention of a layer."""
     return f"{trace.config.stacks[-1]}.{layer}.self"
@@ -59,16 +65,17 @@ def without_head(trace: Trace, place: Place) -> str:
     return f"{attention_path(trace, place[0])}.weights[{place[1]}]=set:0"
 
 
-def telling_row(trace: Trace) -> tuple[int, int, int]:
-    """Layer, head and query of the row that gives most, up to MOST_WEIGHT, to a word farther away than the neighbours.
+def telling_row(trace: Trace) -> tuple[int, int, int, list[int]]:
+    """Layer, head, query and allowed keys of the row that gives most, up to MOST_WEIGHT, to a word that is not near.
 
     The first token, which takes what a head has no use for, and punctuation do not count as words.
     """
     weights, places = trace.attention(), np.arange(len(trace.text.ids))
-    is_word = np.array([any(map(str.isalnum, text)) for text in trace.text.token_texts]) & (places > 0)
+    is_word = words_of(trace.text) & (places > 0)
     cells = (np.abs(places[:, None] - places) > 1) & (is_word if is_word[:-2].any() else places > 0)
     layer, head, query, _ = np.unravel_index((weights * cells * (weights <= MOST_WEIGHT)).argmax(), weights.shape)
-    return int(layer), int(head), int(query)
+    masks = trace[f"{attention_path(trace, int(layer))}.mask"]  # one for each head, or one for all
+    return int(layer), int(head), int(query), np.flatnonzero(masks[head % len(masks), query]).tolist()
 
 
 def head_for(trace: Trace, metric: str) -> tuple[Place, float]:

@@ -18,6 +18,7 @@ from headlight.course.first_reading.reading import (
     read,
     telling_row,
     token_names,
+    words_of,
 )
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.errors import InputError
@@ -39,17 +40,10 @@ def _scores(trace: Trace, layer: int, head: int) -> np.ndarray:
     return scores.astype(np.float64)
 
 
-def _row(trace: Trace) -> tuple[int, int, int, list[int]]:
-    """Layer, head and query of the row that is shown, and the keys that it may look at."""
-    layer, head, query = telling_row(trace)
-    masks = trace[f"{attention_path(trace, layer)}.mask"]
-    return layer, head, query, np.flatnonzero(masks[head % len(masks), query]).tolist()
-
-
 def softmax(text: str, model: Checkpoint) -> ScreenRows:
     """The scores of a row, and the weights that the softmax makes of them."""
     trace = read(model, text)
-    layer, head, query, keys = _row(trace)
+    layer, head, query, keys = telling_row(trace)
     names, scores = token_names(trace.text), _scores(trace, layer, head)[query].round(2)
     labels, weights = tuple(names[at] for at in keys), trace.attention()[layer, head, query]
     one, other = sorted(keys, key=lambda at: -scores[at])[:2]
@@ -78,8 +72,8 @@ def softmax(text: str, model: Checkpoint) -> ScreenRows:
                     * bool(scores[other])
                 ),
                 hints=(f"The scores differ by {apart:.2f}.", f"It is e to the power of {apart:.2f}."),
-                because=f"{weights[one]:.3f} and {weights[other]:.3f}: e to the power of {apart:.2f} is "
-                f"{exp(apart):.2f}.",
+                because=f"The weights are {weights[one]:.3f} and {weights[other]:.3f}, and e to the power of "
+                f"{apart:.2f} is {exp(apart):.2f}.",
             ),
         ),
         f"The softmax takes e to the power of each score, and divides by the sum, so that the row adds up to "
@@ -102,10 +96,10 @@ SOFTMAX = Screen(
 def one_sided(text: str, model: Checkpoint) -> ScreenRows:
     """The scores of a head in both directions, and the pair of tokens for which they differ most."""
     trace = read(model, text)
-    layer, head, _, _ = _row(trace)
-    places = [at for at, special in enumerate(trace.text.special_mask) if not special][-SHOWN:]
+    layer, head, _, _ = telling_row(trace)
+    places = np.flatnonzero(words_of(trace.text)).tolist()[-SHOWN:]
     if len(places) < 2:
-        raise InputError("This text has one token besides the special ones. Type more words.")
+        raise InputError("This text has fewer than two words. Type more of them.")
     names = tuple(token_names(trace.text)[at] for at in places)
     scores = _scores(trace, layer, head)[np.ix_(places, places)]
     asked, key = map(int, np.unravel_index((scores - scores.T).argmax(), scores.shape))
@@ -161,7 +155,7 @@ ONE_SIDED = Screen(
 def scaled(text: str, model: Checkpoint) -> ScreenRows:
     """A row of a head with its scores divided by the square root of d_k, and without that."""
     trace = read(model, text)
-    layer, head, query, keys = _row(trace)
+    layer, head, query, keys = telling_row(trace)
     path = attention_path(trace, layer)
     scale = float(np.broadcast_to(trace[f"{path}.scale"], trace.config.heads)[head])
     if scale >= 1:

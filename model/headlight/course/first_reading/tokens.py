@@ -52,7 +52,7 @@ def split(text: str, model: Checkpoint) -> ScreenRows:
                 tuple(map(str, options)),
                 options.index(count),
                 says,
-                f"{counted(len(words), 'word')}, {counted(count, 'token')}.",
+                f"The text has {counted(len(words), 'word')} and {counted(count, 'token')}.",
                 hints=(f"Frequent words are one token, rare ones several; marks are tokens, too. Here: {pieces}.",),
             ),
         ),
