@@ -115,7 +115,7 @@ class Read:
 def look(at: Read) -> Checked:
     weights = at.weights(*at.place())
     [query] = at.asked()
-    assert weights[query].max() <= 0.9 + 1e-6 or len(at.names) < 6, "a row in which there is something to read"
+    assert at.place() == (4, 5), "the head of the default sentence stays"
     return {f"{weights[query].max():.0%}", "1.00"}, at.names[int(weights[query].argmax())]
 
 

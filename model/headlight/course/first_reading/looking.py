@@ -27,7 +27,7 @@ from headlight.views.rows import row
 def look(text: str, model: Checkpoint) -> ScreenRows:
     """The map of the head that looks at a distant word most clearly, and one of its rows."""
     trace = read(model, text)
-    layer, head, query, keys = telling_row(trace)
+    layer, head, query, keys = telling_row(trace, model)
     names, weights = token_names(trace.text), trace.attention()[layer, head]
     line, column = weights[query], weights[:, query]
     asked, best = names[query], names[int(line.argmax())]

@@ -65,17 +65,30 @@ def without_head(trace: Trace, place: Place) -> str:
     return f"{attention_path(trace, place[0])}.weights[{place[1]}]=set:0"
 
 
-def telling_row(trace: Trace) -> tuple[int, int, int, list[int]]:
-    """Layer, head, query and allowed keys of the row that gives most, up to MOST_WEIGHT, to a word that is not near.
+def telling_row(trace: Trace, model: Checkpoint) -> tuple[int, int, int, list[int]]:
+    """Layer, head, query and allowed keys of a row that gives much, up to MOST_WEIGHT, to a word that is not near.
+
+    The head is the one with the clearest such row on the default sentence, so that it stays when the text changes.
+    """
+    layer, head, _ = _clearest(run(model.model, model.tokenizer, STORY.default))
+    _, _, query = _clearest(trace, (layer, head))
+    masks = trace[f"{attention_path(trace, layer)}.mask"]  # one for each head, or one for all
+    return layer, head, query, np.flatnonzero(masks[head % len(masks), query]).tolist()
+
+
+def _clearest(trace: Trace, place: Place | None = None) -> tuple[int, int, int]:
+    """Layer, head and query of the clearest such row, of one head or of all.
 
     The first token, which takes what a head has no use for, and punctuation do not count as words.
     """
     weights, places = trace.attention(), np.arange(len(trace.text.ids))
     is_word = words_of(trace.text) & (places > 0)
     cells = (np.abs(places[:, None] - places) > 1) & (is_word if is_word[:-2].any() else places > 0)
-    layer, head, query, _ = np.unravel_index((weights * cells * (weights <= MOST_WEIGHT)).argmax(), weights.shape)
-    masks = trace[f"{attention_path(trace, int(layer))}.mask"]  # one for each head, or one for all
-    return int(layer), int(head), int(query), np.flatnonzero(masks[head % len(masks), query]).tolist()
+    chosen = np.zeros(weights.shape[:2], bool)
+    chosen[place or ...] = True
+    counted = weights * cells * (weights <= MOST_WEIGHT) * chosen[..., None, None]
+    layer, head, query, _ = np.unravel_index(counted.argmax(), weights.shape)
+    return (*(place or (int(layer), int(head))), int(query))
 
 
 def head_for(trace: Trace, metric: str) -> tuple[Place, float]:

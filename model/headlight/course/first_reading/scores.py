@@ -43,7 +43,7 @@ def _scores(trace: Trace, layer: int, head: int) -> np.ndarray:
 def softmax(text: str, model: Checkpoint) -> ScreenRows:
     """The scores of a row, and the weights that the softmax makes of them."""
     trace = read(model, text)
-    layer, head, query, keys = telling_row(trace)
+    layer, head, query, keys = telling_row(trace, model)
     names, scores = token_names(trace.text), _scores(trace, layer, head)[query].round(2)
     labels, weights = tuple(names[at] for at in keys), trace.attention()[layer, head, query]
     one, other = sorted(keys, key=lambda at: -scores[at])[:2]
@@ -96,7 +96,7 @@ SOFTMAX = Screen(
 def one_sided(text: str, model: Checkpoint) -> ScreenRows:
     """The scores of a head in both directions, and the pair of tokens for which they differ most."""
     trace = read(model, text)
-    layer, head, _, _ = telling_row(trace)
+    layer, head, _, _ = telling_row(trace, model)
     places = np.flatnonzero(words_of(trace.text)).tolist()[-SHOWN:]
     if len(places) < 2:
         raise InputError("This text has fewer than two words. Type more of them.")
@@ -155,7 +155,7 @@ ONE_SIDED = Screen(
 def scaled(text: str, model: Checkpoint) -> ScreenRows:
     """A row of a head with its scores divided by the square root of d_k, and without that."""
     trace = read(model, text)
-    layer, head, query, keys = telling_row(trace)
+    layer, head, query, keys = telling_row(trace, model)
     path = attention_path(trace, layer)
     scale = float(np.broadcast_to(trace[f"{path}.scale"], trace.config.heads)[head])
     if scale >= 1:
