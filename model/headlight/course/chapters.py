@@ -19,7 +19,8 @@ from headlight.course.code import screens as code
 from headlight.course.errors import channels, claims, missing_names
 from headlight.course.explore_tasks import TASKS
 from headlight.course.first_reading import heads as many_heads
-from headlight.course.first_reading import layers, looking, mask, places, scores, tokens, writing
+from headlight.course.first_reading import layers, looking, mask, scores, tokens, writing
+from headlight.course.first_reading import positions as first_positions
 from headlight.course.heads import screens as heads
 from headlight.course.language_modeling import ladder, objectives, pretraining
 from headlight.course.masks import look_ahead, matrices
@@ -59,8 +60,8 @@ CHAPTERS: Registry[Chapter] = Registry(
                 "one-sided": scores.ONE_SIDED,
                 "scale": scores.SCALED,
                 "order": order_screens.ORDER,
-                "without-positions": places.WITHOUT_POSITIONS,
-                "places": places.PLACES,
+                "position-vectors": first_positions.VECTORS,
+                "without-positions": first_positions.WITHOUT_POSITIONS,
                 "mask": mask.WHY_A_MASK,
                 "mask-added": matrices.ADDED,
                 "heads": many_heads.TWO_HEADS,
@@ -245,6 +246,15 @@ CHAPTERS: Registry[Chapter] = Registry(
 
 # The path for a first reading, `chapter/screen`, in the order of its chapter.
 CORE_PATH = tuple(f"{FIRST_READING}/{name}" for name in CHAPTERS[FIRST_READING].screens)
+# Screens of two chapters: the address on the path, and that of the chapter which goes deeper. A learner's progress and
+# the answers of a class are kept under the second one.
+SAME = {
+    f"{FIRST_READING}/{name}": f"{chapter}/{other}"
+    for name, screen in CHAPTERS[FIRST_READING].screens.items()
+    for chapter, row in CHAPTERS.items()
+    for other, each in row.screens.items()
+    if each is screen and chapter != FIRST_READING
+}
 # What a learner may want to know, and the screen that answers it.
 ENTRIES = {
     "What does attention do?": "first-reading/look",

@@ -61,7 +61,7 @@ REQUIREMENTS: Registry[Requirement] = Registry(
             lambda config: _predicts_tokens(config) and "causal" in config.masks,
         ),
         "adds-positions": Requirement(
-            "reads text and adds a vector to each token for its place",
+            "reads text and adds a vector to each token for its position",
             lambda config: _is_one_stack(config) and config.positional_encoding in ADDED_POSITIONS,
         ),
         "softmax": Requirement(

@@ -73,7 +73,7 @@ STEADY = {
     *(f"positions/{name}" for name in ("order", "rope")),
     *(f"block/{name}" for name in ("averages", "residual")),
     "beyond-text/vision-model",
-    "first-reading/order",
+    *(f"first-reading/{name}" for name in ("order", "position-vectors")),
     "heads/cost",
     "architectures/configurations",
 }

@@ -11,68 +11,94 @@ from headlight.analysis.moved_values import require_no_gate
 from headlight.analysis.residual_stream import per_head_output
 from headlight.array_types import Float
 from headlight.checkpoints import Checkpoint
+from headlight.course.controls import PartControl
 from headlight.course.first_reading.reading import (
     MODEL,
     STORY,
     attention_path,
+    chance,
     head_for,
     head_title,
     largest,
-    losses,
     map_of,
     read,
     token_names,
     without_head,
 )
+from headlight.course.requirements import require_part
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.errors import InputError
 from headlight.nn.attention import Attention
 from headlight.nn.transformer import attention_at
-from headlight.questions.asking import ask_largest, choose
+from headlight.questions.asking import ask_largest, ask_number
+from headlight.questions.kinds import Question
 from headlight.tracing.trace import Trace
 from headlight.views.forms import bars
-from headlight.views.kinds import HeatMapView
+from headlight.views.kinds import BarsView, HeatMapView
 from headlight.views.rows import row
-
-NOTABLE = 0.005  # nats between two losses
 
 
 def two_heads(text: str, model: Checkpoint) -> ScreenRows:
-    """Two heads of a layer with different maps, and the loss without each of them."""
+    """Two heads of a layer with different maps, the row in which they differ most, and the model without each."""
     trace = read(model, text)
     (layer, head), _ = head_for(trace, "previous")
     weights = trace.attention()[layer]
     if len(weights) < 2:
         raise InputError("This model has one head in each layer. Choose another one.")
     other = int(np.abs(weights - weights[head]).sum((-2, -1)).argmax())
-    places = ((layer, head), (layer, other))
-    whole = float(losses(trace).mean())
-    without = [float(losses(read(model, text, [without_head(trace, place)])).mean()) for place in places]
-    names = [head_title(place) for place in places]
-    apart = without[0] - without[1]
-    alike = f"nearly the same, within {NOTABLE} nats"
-    says = {name: f"Without it the loss is {loss:.3f} nats." for name, loss in zip(names, without, strict=True)}
-    says[alike] = f"The losses without them are {without[0]:.3f} and {without[1]:.3f} nats."
-    overlap = float(np.minimum(weights[head], weights[other]).sum(-1).mean())
+    both, places = weights[[head, other]], ((layer, head), (layer, other))
+    query = int(np.abs(both[0] - both[1]).sum(-1).argmax())
+    rows = both[:, query]
+    key = int((rows[0] - rows[1]).argmax())
+    tokens, names = token_names(trace.text), [head_title(place) for place in places]
+    shown = largest(rows.max(0), range(len(tokens)))
+    whole = chance(trace)
+    without = [chance(read(model, text, [without_head(trace, place)])) for place in places]
+    overlap = float(np.minimum(*both).sum(-1).mean())
     return (
-        row(*(map_of(trace, place) for place in places), text="Two heads of one layer read the same vectors."),
         row(
-            bars(
-                "Loss (nats for each token)",
-                ("with all heads", *(f"without {name}" for name in names)),
-                [whole, *without],
-                digits=3,
+            *(map_of(trace, place) for place in places),
+            BarsView(
+                title=f"The row of “{tokens[query]}” in both",
+                labels=tuple(tokens[at] for at in shown),
+                series={f"head {place[1]}": line[shown] for place, line in zip(places, rows, strict=True)},
+                high=1.0,
             ),
-            question=choose(
-                "Switch one of them off. Without which does the model predict your sentence worse?",
-                (*names, alike),
-                2 if abs(apart) < NOTABLE else int(apart < 0),
-                says,
-                f"With all heads the loss is {whole:.3f} nats, without them {without[0]:.3f} and {without[1]:.3f}.",
+            text="Two heads of one layer read the same vectors.",
+        ),
+        row(
+            BarsView(
+                title="Probability of the right next token, on average",
+                labels=("with all heads", *(f"without {name}" for name in names)),
+                series={"": [whole, *without]},
+                as_percent=True,
             ),
+            question=_ask_half((tokens[query], tokens[key]), rows[:, key], names),
         ),
         f"On average the two share {overlap:.0%} of a row: the weights that both give to the same tokens. A row adds "
-        "up to 1, so one head cannot look at the token before and far back with all its weight. Two heads can.",
+        "up to 1, so a head that did the work of both would find half of each. Without "
+        f"{names[0]} the right next token gets {without[0]:.1%} instead of {whole:.1%}, without {names[1]} "
+        f"{without[1]:.1%}. Other heads often do part of the same work, so a small change does not show that a head is "
+        "useless.",
+    )
+
+
+def _ask_half(pair: tuple[str, str], weights: np.ndarray, names: list[str]) -> Question:
+    """Which share one head could give that spends half of its row as each of two heads does."""
+    query, key = pair
+    one, other = (round(100 * float(weight)) for weight in weights)
+    mistakes: dict[float, str] = {
+        one + other: "That is the sum. A row adds up to 100 %, so each of the two gets half of it."
+    }
+    mistakes[one] = f"That is what {names[0]} gives alone. Here only half of the row is left for its work."
+    mistakes.pop((one + other) / 2, None)
+    return ask_number(
+        f"“{query}” gives “{key}” {one}% in {names[0]} and {other}% in {names[1]}. One head has to do the work of "
+        "both, with half of its row for each. How much, in percent, does it give?",
+        (one + other) / 2,
+        *mistakes.items(),
+        hints=("Take half of each share, and add them.",),
+        because=f"Half of {one} and half of {other}: that is less than {names[0]} gives.",
     )
 
 
@@ -107,37 +133,40 @@ def _outputs(model: Checkpoint, trace: Trace, layer: int) -> Outputs:
     return Outputs(z, written, np.linalg.norm(z, axis=-1), np.linalg.norm(written, axis=-1))
 
 
-def side_by_side(text: str, model: Checkpoint) -> ScreenRows:
-    """The outputs of a layer's heads for the last token, and what W_O makes of each."""
+def side_by_side(text: str, model: Checkpoint, head: int) -> ScreenRows:
+    """The outputs of the heads of the middle layer for the last token, what W_O makes of each, and one switched off."""
     trace = read(model, text)
-    layers = [_outputs(model, trace, layer) for layer in range(len(trace.attention()))]
-    apart = [layer for layer, each in enumerate(layers) if each.lengths.argmax() != each.written_lengths.argmax()]
-    layer = next(iter(apart), 0)  # where the longest output is not the one that adds most, if there is such a layer
-    z, written, lengths, written_lengths = layers[layer]
-    names = tuple(f"head {head}" for head in range(len(z)))
-    longest = int(lengths.argmax())
+    off, layer = require_part(trace.config, "head", head), len(trace.attention()) // 2
+    z, written, lengths, written_lengths = _outputs(model, trace, layer)
+    names = tuple(f"head {number}" for number in range(len(z)))
+    longest, best, whole = int(lengths.argmax()), int(written_lengths.argmax()), written.sum(0)
     asked = sorted({*largest(written_lengths, range(len(z)), 4), longest})
-    options = {names[head]: float(written_lengths[head]) for head in asked}
-    says = {name: f"After W_O it is {length:.2f} long." for name, length in options.items()}
-    says[names[longest]] = (
-        f"Its z is the longest, {lengths[longest]:.2f}, but after W_O it is {options[names[longest]]:.2f} long."
-    )
-    best, whole = int(written_lengths.argmax()), written.sum(0)
+    options = {names[each]: float(written_lengths[each]) for each in asked}
+    says = {name: f"Without it the vector differs by {length:.2f}." for name, length in options.items()}
+    says[names[longest]] = f"Its z is the longest, {lengths[longest]:.2f}. {says[names[longest]]}"
     token = token_names(trace.text)[-1]
     return (
         row(
             HeatMapView(f"What the heads of layer {layer} found for “{token}”", z, rows=names, column_axis="channel"),
-            bars("Length of each z", names, lengths),
+            bars(
+                f"What the layer adds to “{token}”",
+                {
+                    "length with all heads": float(np.linalg.norm(whole)),
+                    f"length without head {off}": float(np.linalg.norm(whole - written[off])),
+                    "length of the difference": float(written_lengths[off]),
+                },
+            ),
             text=f"{len(z)} vectors of {z.shape[1]} numbers. Side by side they are one of {z.size}, which is "
             "multiplied by the table W_O.",
         ),
         row(
+            bars("Length of each z", names, lengths),
             bars("Length of what each head adds to the token", names, written_lengths),
             question=ask_largest(
-                f"Which head adds the longest vector to “{token}”, after W_O?",
+                f"Switch off one head after the other. Which one changes most what the layer adds to “{token}”?",
                 options,
                 says,
-                f"It is {written_lengths[best]:.2f} long.",
+                f"Without it the vector differs by {written_lengths[best]:.2f}.",
             ),
         ),
         f"Each head has rows of W_O of its own, so what a layer adds is a sum of its heads: {len(z)} vectors, "
@@ -150,9 +179,13 @@ SIDE_BY_SIDE = Screen(
     title="How do the heads become one?",
     lesson="What the heads found is put side by side, and a learned table mixes it into one vector, which is added to "
     "the token's own.",
-    controls={"text": STORY, "model": MODEL},
+    controls={
+        "text": STORY,
+        "model": MODEL,
+        "head": PartControl(title="Head that is switched off", default="0", part="head"),
+    },
     compute=side_by_side,
     formulas=(r"o = [z_0, \ldots, z_{h-1}] W_O = \sum_n z_n W^O_n",),
     code=(side_by_side, per_head_output),
-    explore=link("model", "text"),
+    explore=link("model", "text", "head"),
 )

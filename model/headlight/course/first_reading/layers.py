@@ -13,11 +13,12 @@ from headlight.course.first_reading.reading import (
     MODEL,
     STORY,
     Place,
+    chance,
     first_guess,
     guesses,
     head_title,
+    in_words,
     largest,
-    losses,
     map_of,
     read,
     token_names,
@@ -26,13 +27,15 @@ from headlight.course.first_reading.reading import (
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.errors import InputError
 from headlight.nn.stack import Block, ResidualConnection
-from headlight.questions.asking import ask_largest, ask_nearest, choose
+from headlight.questions.asking import ask_largest, choose
 from headlight.tracing.trace import Trace
 from headlight.views.forms import bars
-from headlight.views.kinds import ChangesView, LinesView, TableView, TokensView
+from headlight.views.kinds import ChangesView, LinesView, TableView
 from headlight.views.rows import row
+from headlight.views.words import percent
 
 INDUCTION = "induction"
+KEPT = 2 / 3  # of a share: a head is needed if less is left without it
 PARTS = {"self": "attention", "feed_forward": "network"}
 
 
@@ -63,7 +66,7 @@ def two_layers(text: str, model: Checkpoint) -> ScreenRows:
     left = {place: float(head_metrics(each)[INDUCTION][layer, head]) for place, each in runs.items()}
     options = {head_title(place): chance for place, chance in left.items()}
     worst = min(left, key=lambda place: left[place])
-    name = head_title((layer, head))
+    name, needed = head_title((layer, head)), head_title(worst).capitalize()
     return (
         row(
             map_of(trace, (layer, head)),
@@ -80,23 +83,27 @@ def two_layers(text: str, model: Checkpoint) -> ScreenRows:
                 high=1.0,
             ),
             question=ask_largest(
-                f"Switch one of those off. Without which does {name} lose most of that?",
+                f"Switch one of those off. Without which is this share of {name} smallest?",
                 options,
                 {each: f"Without it the share is still {chance:.0%}." for each, chance in options.items()},
-                f"Without it the share falls from {share:.0%} to {left[worst]:.0%}.",
+                f"Without it the share goes from {share:.0%} to {left[worst]:.0%}.",
                 least=True,
             ),
         ),
         f"To find the word that followed, {name} has to know of each word which one stood before it. Its own layer "
-        f"cannot tell: the vectors that it reads must say so already. {head_title(worst).capitalize()}, which "
-        f"{earlier[worst]}, is the one whose loss it feels most.",
+        "cannot tell: the vectors that it reads must say so already. "
+        + (
+            f"{needed}, which {earlier[worst]}, is missed most: {name} needs it."
+            if left[worst] <= KEPT * share
+            else f"No single head of those is needed here. {needed}, which {earlier[worst]}, is missed most."
+        ),
     )
 
 
 TWO_LAYERS = Screen(
     title="Why several layers?",
-    lesson="The words here are drawn at random, and come again. This small model continues them, with two layers that "
-    "work together.",
+    lesson="Read some words that come a second time in the same order. To continue them, a head has to find what "
+    "followed the first time. Which other heads does it need?",
     controls={
         "text": TextControl("Words", "cat sun key moon cat sun key moon", longest=160),
         "model": ModelControl(default="induction", needs="causal"),
@@ -181,44 +188,50 @@ def networks(text: str, model: Checkpoint) -> ScreenRows:
         "attention": read(model, text, [f"{stack}.*.self.output=set:0"]),
     }
     kept = {name: int((guesses(each) == whole).sum()) for name, each in runs.items()}
-    loss = {name: float(losses(each).mean()) for name, each in ({"": trace} | runs).items()}
-    told = model.tokenizer.stripped_token_text
-    lines = tuple(
-        (names[at], *(told(int(guesses(each)[at])).strip() or "␣" for each in (trace, *runs.values())))
-        for at in range(len(whole))
-    )
-    parts = {str(part): part for part in (0, len(whole) // 4, len(whole) // 2, len(whole))}
+    shares = [percent(chance(each)) for each in (trace, *runs.values())]
+    said = {
+        name: [in_words(model.tokenizer.token_text(each)) for each in guesses(run).tolist()]
+        for name, run in ({"whole": trace} | runs).items()
+    }
+    fewer = kept["networks"] - kept["attention"]
     return (
-        TokensView(
-            "What the model expects after each token",
-            names[:-1],
-            below=tuple(line[1] for line in lines),
+        row(
+            TableView(
+                ("after", "whole model", "without attention"),
+                tuple(zip(names, said["whole"], said["attention"], strict=False)),
+                title="What the model expects next",
+            ),
+            text=f"Without attention each token is read by itself: {kept['attention']} of {len(whole)} guesses stay "
+            "the same.",
         ),
         row(
             TableView(
-                ("after", "whole model", "without the networks", "without attention"),
-                lines,
-                title="First guesses without a part",
+                ("after", "whole model", "without the networks"),
+                tuple(zip(names, said["whole"], said["networks"], strict=False)),
+                title="The same without the networks",
             ),
-            question=ask_nearest(
-                f"Without attention each token is read by itself. About how many of these {len(whole)} guesses stay "
-                "the same?",
-                parts,
-                kept["attention"],
-                {str(len(whole)): "Then no guess would need the words before."},
+            question=choose(
+                "Now with attention and without any network. How many of the guesses stay the same?",
+                ("fewer", "more", "as many"),
+                2 if not fewer else int(fewer > 0),
+                {
+                    "more": "A network is not a small addition: read the guesses.",
+                    "fewer": "Attention alone still finds some of them.",
+                    "as many": "The two parts do not matter alike here.",
+                },
+                f"{kept['networks']} stay the same.",
             ),
         ),
-        f"{kept['attention']} guesses stay the same without attention, and {kept['networks']} without the networks. "
-        f"The loss is {loss['']:.2f} nats with everything, {loss['networks']:.2f} without the networks, "
-        f"{loss['attention']:.2f} without attention. Attention moves what is there from token to token; a network "
-        "makes something new of each token's vector, by itself. The model was trained with both.",
+        f"The right next token gets {shares[0]} on average with everything, {shares[1]} without the networks, "
+        f"{shares[2]} without attention. Attention moves what is there from token to token; a network makes something "
+        "new of each token's vector, by itself. The model was trained with both.",
     )
 
 
 NETWORKS = Screen(
     title="What do the networks between do?",
-    lesson="Behind each attention there is a small network, which reads one token at a time. Switch off all attention, "
-    "and then all networks.",
+    lesson="Behind each attention there is a small network, which reads one token at a time. All attention is switched "
+    "off here, and then all networks instead.",
     controls={"text": STORY, "model": MODEL},
     compute=networks,
     formulas=(r"\mathrm{FFN}(x) = f(x W_1) W_2",),

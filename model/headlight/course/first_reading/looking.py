@@ -40,8 +40,8 @@ def look(text: str, model: Checkpoint) -> ScreenRows:
     return (
         row(
             map_of(trace, (layer, head), is_small=False),
-            text="A row for each token that looks, a column for each that is looked at. The "
-            f"brighter a cell, the larger the weight. {START} stands in front of every text.",
+            text="A row for each token that looks, a column for each that is looked at. The brighter a cell, the "
+            "larger the weight." + (f" {START} stands in front of every text." if START in names else ""),
         ),
         row(
             bars(f"The row of “{asked}”", [names[at] for at in keys], line[keys], high=1.0),
@@ -56,8 +56,8 @@ def look(text: str, model: Checkpoint) -> ScreenRows:
 
 LOOK = Screen(
     title="What does a token look at?",
-    lesson="A trained model reads this sentence, and one of its heads looks back from each token at others. Find the "
-    "largest weight of one row.",
+    lesson="A head of a model is one set of weights, which say how much each token looks at each other. A trained "
+    "model reads this sentence: find the largest weight of one row of a head.",
     controls={"text": STORY, "model": MODEL},
     compute=look,
     formulas=(r"\sum_j a_{ij} = 1",),
@@ -79,7 +79,10 @@ def take(text: str, model: Checkpoint) -> ScreenRows:
     after = {name: float(each.probabilities()[token]) for name, each in runs.items()}
     says = {name: f"Without “{name}” it still gets {chance:.1%}." for name, chance in after.items()}
     most, worst = names[int(attention[:last].argmax())], min(after, key=lambda name: after[name])
-    _, instead, chance = first_guess(runs[worst], model)
+    _, instead, share = first_guess(runs[worst], model)
+    looks = f"Of those before it, “{names[last]}” looks most at “{most}”"
+    told = "and hiding that one matters most" if most == worst else f"but hiding “{worst}” matters more"
+    left = "" if most == worst else f" Without “{most}” it still gets {after[most]:.1%}."
     return (
         row(
             TokensView(
@@ -106,9 +109,8 @@ def take(text: str, model: Checkpoint) -> ScreenRows:
                 least=True,
             ),
         ),
-        f"“{names[last]}” looks most at “{most}”, and without it “{guess}” gets {after[most]:.1%}. Without “{worst}” "
-        f"the model expects “{instead}” ({chance:.1%}). A weight is the share that is taken of a token's value, a "
-        "vector: it does not say how much that vector matters.",
+        f"{looks}, {told}: the model then expects “{instead}” ({share:.1%}).{left} A "
+        "weight is the share that is taken of a token's value, a vector. It does not say how much that vector matters.",
     )
 
 

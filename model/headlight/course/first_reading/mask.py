@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from headlight.checkpoints import Checkpoint
-from headlight.course.controls import TextControl
-from headlight.course.first_reading.reading import MODEL, guesses, head_for, head_title, losses, map_of, read
+from headlight.course.first_reading.reading import MODEL, STORY, chance, head_for, head_title, map_of, read
 from headlight.course.language_modeling.ladder import shipped_rung, whole_losses, writing_losses
-from headlight.course.masks.look_ahead import told_of_lifted
 from headlight.course.screen import Screen, ScreenRows, compare_link, link
 from headlight.nn.masks import MASKS, causal
 from headlight.nn.transformer import variant
 from headlight.questions.asking import ask_direction
-from headlight.views.forms import bars
+from headlight.views.kinds import BarsView
 from headlight.views.rows import row
+from headlight.views.words import percent
 
-NOTABLE = 0.1  # nats
+NOTABLE = 2  # percentage points
 CHEAT, HONEST = "ladder-4-feed-forward", "ladder-5-mask"
 
 
@@ -25,13 +22,15 @@ def why_a_mask(text: str, model: Checkpoint) -> ScreenRows:
     own = read(model, text)
     lifted = read(model, text, network=variant(model.model, masks="none"))
     place, _ = head_for(own, "previous")
-    means = [float(losses(trace).mean()) for trace in (own, lifted)]
-    wanted = np.array(own.text.ids[1:])
-    right = [int((guesses(trace) == wanted).sum()) for trace in (own, lifted)]
+    with_mask, without = chance(own), chance(lifted)
+    change = 100 * (without - with_mask)
     cheat, honest = map(shipped_rung, (CHEAT, HONEST))
     copied = read(cheat, text)
     looks_ahead, share = head_for(copied, "next")
-    reading, writing = (float(measure(cheat, text).mean()) for measure in (whole_losses, writing_losses))
+    reading, writing, careful = (
+        float(losses.neg().exp().mean())
+        for losses in (whole_losses(cheat, text), writing_losses(cheat, text), writing_losses(honest, text))
+    )
     return (
         row(
             map_of(own, place),
@@ -41,38 +40,45 @@ def why_a_mask(text: str, model: Checkpoint) -> ScreenRows:
             map_of(lifted, place, "The same head without the mask"),
             map_of(copied, looks_ahead, f"{head_title(looks_ahead).capitalize()}, trained without a mask"),
             question=ask_direction(
-                f"With its mask the loss is {means[0]:.2f} nats. Now each token may look at the very token that the "
-                "model has to predict after it. The loss will be ...",
-                means[1] - means[0],
+                f"With its mask the model gives the right next token {percent(with_mask)} on average. Now each token "
+                "may look at the very one that has to be predicted. In percentage points, this share will be ...",
+                change,
                 NOTABLE,
             ),
         ),
-        bars(
-            "Loss (nats for each token)",
-            {
-                "with its mask": means[0],
-                "with the mask lifted": means[1],
-                "a small model trained without a mask, reading": reading,
-                "the same, writing": writing,
-                "a small model trained with a mask, writing": float(writing_losses(honest, text).mean()),
-            },
+        BarsView(
+            title="Probability of the right next token, on average",
+            labels=(
+                "with its mask",
+                "with the mask lifted",
+                "a small model trained without a mask, reading",
+                "the same, writing",
+                "a small model trained with a mask, writing",
+            ),
+            series={"": [with_mask, without, reading, writing, careful]},
+            as_percent=True,
         ),
-        f"{right[0]} of {len(wanted)} first guesses are right with the mask, {right[1]} without it. "
-        + told_of_lifted(*means),
-        f"A small model that was trained without a mask gives {share:.0%} of one head to the next token, the one that "
-        f"it has to predict: it copies, and its loss is {reading:.2f}. When it writes, nothing comes after, there is "
-        f"nothing to copy, and its loss is {writing:.2f}.",
+        f"The share goes from {percent(with_mask)} to {percent(without)}. {_told(change)}",
+        f"A small model that was trained without a mask gives {percent(share)} of one head to the next token, the one "
+        f"that it has to predict: it copies, and the right token gets {percent(reading)}. When it writes, nothing "
+        f"comes after, there is nothing to copy, and the right token gets {percent(writing)}.",
     )
+
+
+def _told(change: float) -> str:
+    """The meaning of a change of the share, in percentage points."""
+    if change > NOTABLE:
+        return "It is better because each token can see the one it has to predict: this says nothing about writing."
+    if change < -NOTABLE:
+        return "It is worse: the model was trained under a mask, and has not learned what to do with later tokens."
+    return "Little changes: what a model has learned under a mask is to do without the tokens after it."
 
 
 WHY_A_MASK = Screen(
     title="What does a mask do?",
     lesson="A model that writes has no later tokens to look at. So it must not see them in training either. Lift the "
     "mask of a trained model.",
-    controls={
-        "text": TextControl("Sentence", "The dog was happy. The dog ran to the big tree.", longest=160),
-        "model": MODEL,
-    },
+    controls={"text": STORY, "model": MODEL},
     compute=why_a_mask,
     formulas=(MASKS["causal"].formula,),
     code=(why_a_mask, causal, variant, writing_losses),

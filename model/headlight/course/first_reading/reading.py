@@ -42,7 +42,7 @@ def read(
 
 
 def token_names(text: Encoded) -> tuple[str, ...]:
-    """The tokens as labels; those that occur more than once have their place, counted from 0, behind them."""
+    """The tokens as labels; those that occur more than once have their position, counted from 0, behind them."""
     labels = list(token_labels(text))
     if text.special_mask[0]:
         labels[0] = START
@@ -79,11 +79,14 @@ def telling_row(trace: Trace, model: Checkpoint) -> tuple[int, int, int, list[in
 def _clearest(trace: Trace, place: Place | None = None) -> tuple[int, int, int]:
     """Layer, head and query of the clearest such row, of one head or of all.
 
-    The first token, which takes what a head has no use for, and punctuation do not count as words.
+    The first token, which takes what a head has no use for, and punctuation do not count as words. Without words that
+    stand apart, all tokens count.
     """
-    weights, places = trace.attention(), np.arange(len(trace.text.ids))
-    is_word = words_of(trace.text) & (places > 0)
-    cells = (np.abs(places[:, None] - places) > 1) & (is_word if is_word[:-2].any() else places > 0)
+    weights, positions = trace.attention(), np.arange(len(trace.text.ids))
+    is_word = words_of(trace.text) & (positions > 0)
+    cells = np.abs(positions[:, None] - positions) > 1
+    between_words = cells & is_word & is_word[:, None]
+    cells = between_words if between_words.any() else cells & (positions > 0)
     chosen = np.zeros(weights.shape[:2], bool)
     chosen[place or ...] = True
     counted = weights * cells * (weights <= MOST_WEIGHT) * chosen[..., None, None]
@@ -114,7 +117,12 @@ def map_of(trace: Trace, place: Place, title: str = "", *, is_small: bool = True
 def first_guess(trace: Trace, model: Checkpoint) -> tuple[int, str, float]:
     """The likeliest next token of the text: its id, its name, and its probability."""
     [best] = candidates(trace, model.tokenizer, count=1)
-    return best.id, best.token.strip() or "␣", best.probability
+    return best.id, in_words(best.token), best.probability
+
+
+def in_words(token: str) -> str:
+    """A token in a sentence: without spaces around it; white space has a name."""
+    return token.strip() or ("new line" if "\n" in token else "space")
 
 
 def guesses(trace: Trace) -> np.ndarray:
@@ -132,6 +140,11 @@ def losses(trace: Trace) -> Float[np.ndarray, " target"]:
     return found
 
 
+def chance(trace: Trace) -> float:
+    """The probability of the right next token, on average over the text."""
+    return float(np.exp(-losses(trace)).mean())
+
+
 def largest(numbers: np.ndarray, among: Iterable[int], count: int = MOST_OPTIONS) -> list[int]:
-    """The places of the largest numbers, in the order of the text."""
+    """The positions of the largest numbers, in the order of the text."""
     return sorted(sorted(among, key=lambda at: -numbers[at])[:count])

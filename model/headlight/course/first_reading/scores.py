@@ -8,6 +8,7 @@ from math import exp
 import numpy as np
 
 from headlight.checkpoints import Checkpoint
+from headlight.course.controls import ModelControl
 from headlight.course.first_reading.reading import (
     MODEL,
     STORY,
@@ -31,7 +32,7 @@ from headlight.views.kinds import BarsView, MatrixView
 from headlight.views.rows import row
 
 PLAIN = replace(MODEL, needs="softmax")
-SHOWN = 8
+SHOWN, CERTAIN = 8, 0.95
 
 
 def _scores(trace: Trace, layer: int, head: int) -> np.ndarray:
@@ -97,21 +98,25 @@ def one_sided(text: str, model: Checkpoint) -> ScreenRows:
     """The scores of a head in both directions, and the pair of tokens for which they differ most."""
     trace = read(model, text)
     layer, head, _, _ = telling_row(trace, model)
-    places = np.flatnonzero(words_of(trace.text)).tolist()[-SHOWN:]
-    if len(places) < 2:
+    shown = np.flatnonzero(words_of(trace.text)).tolist()[-SHOWN:]
+    if len(shown) < 2:
         raise InputError("This text has fewer than two words. Type more of them.")
-    names = tuple(token_names(trace.text)[at] for at in places)
-    scores = _scores(trace, layer, head)[np.ix_(places, places)]
+    names = tuple(token_names(trace.text)[at] for at in shown)
+    scores = _scores(trace, layer, head)[np.ix_(shown, shown)]
+    config = trace.config
     asked, key = map(int, np.unravel_index((scores - scores.T).argmax(), scores.shape))
     there, back = scores[asked, key], scores[key, asked]
     return (
         MatrixView(
-            f"Scores of {head_title((layer, head))}, before the mask",
+            f"Scores of {head_title((layer, head))}",
             scores,
             rows=names,
             columns=names,
             row_axis="query",
             column_axis="key",
+            note="This model does not let a token look at later ones: it leaves out the scores above the diagonal."
+            if "causal" in config.masks
+            else "",
         ),
         row(
             bars(
@@ -136,17 +141,27 @@ def one_sided(text: str, model: Checkpoint) -> ScreenRows:
                 because=f"It is {there:.2f}; the other way round it is {back:.2f}.",
             ),
         ),
-        "To look at a token is not to be looked at by it. Each token's vector is multiplied by two learned tables: one "
-        "makes its query, what it looks for, the other its key, what it is found by. A score is a query times a key.",
+        "To look at a token is not to be looked at by it. Each token's vector is multiplied by three learned tables: "
+        "one makes its query, what it looks for, one its key, what it is found by, and one its value, what is taken "
+        "from it. A score is a query times a key, divided by a number to which the next screen comes."
+        + (
+            " The model also adds to each of the three a vector that is the same for all tokens." if config.bias else ""
+        ),
     )
 
 
 ONE_SIDED = Screen(
     title="If you look at me, do I look at you?",
-    lesson="A score could be how alike two vectors are. Then it would be the same in both directions. Compare.",
-    controls={"text": STORY, "model": MODEL},
+    lesson="A score could be how alike two vectors are. Then it would be the same in both directions. Compare, in a "
+    "small model in which each token may look at all others.",
+    controls={"text": STORY, "model": ModelControl(default="positions-encoder-sinusoidal", needs="adds-positions")},
     compute=one_sided,
-    formulas=(r"q_i = x_i W_Q", r"k_j = x_j W_K", r"s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}"),
+    formulas=(
+        r"q_i = x_i W_Q",
+        r"k_j = x_j W_K",
+        r"v_j = x_j W_V",
+        r"s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}",
+    ),
     code=(one_sided, Attention.attend),
     explore=link("model", "text"),
 )
@@ -196,10 +211,14 @@ def scaled(text: str, model: Checkpoint) -> ScreenRows:
             series={name: line[shown] for name, line in lines.items()},
             high=1.0,
         ),
-        f"Without the division “{names[top]}” gets {lines['not'][top]:.0%} instead of "
-        f"{lines['divided'][top]:.0%}. In training that matters: when its score grows by a little, its weight grows by "
-        f"{slopes['divided']:.3f} times as much with the division and {slopes['not']:.3f} times without. A row that is "
-        "almost certain hardly learns.",
+        f"Without the division “{names[top]}” gets {lines['not'][top]:.0%} instead of {lines['divided'][top]:.0%}. "
+        + (
+            f"In training that matters: when the score of “{names[top]}” in the softmax grows by a little, its weight "
+            f"grows by {slopes['divided']:.3f} times as much with the division and {slopes['not']:.3f} times without. "
+            "A row that is almost certain hardly learns."
+            if slopes["not"] < slopes["divided"] and lines["not"][top] > CERTAIN
+            else "Here the row stays spread. Where almost all weight is on one token, a row hardly learns."
+        ),
     )
 
 

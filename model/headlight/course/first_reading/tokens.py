@@ -6,7 +6,7 @@ import torch
 
 from headlight.checkpoints import Checkpoint
 from headlight.course.controls import TextControl
-from headlight.course.first_reading.reading import MODEL
+from headlight.course.first_reading.reading import MODEL, in_words
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import token_labels
 from headlight.course.tokens.model_vectors import embedding_cosines, nearest_tokens, word_ids
@@ -20,22 +20,26 @@ from headlight.views.kinds import HeatMapView, MatrixView, TokensView
 from headlight.views.rows import row
 
 CHANNELS, MOST_WORDS, NEIGHBOURS = 32, 10, 6
+ONE_EACH = "Here each word is one token, and each mark is one of its own"
 
 
 def split(text: str, model: Checkpoint) -> ScreenRows:
     """The words of a text, and the tokens that the model reads instead."""
     encoded = encode_input(model.model, model.tokenizer, text)
-    places = [at for at, special in enumerate(encoded.special_mask) if not special]
-    words, count, letters = text.split(), len(places), len("".join(text.split()))
+    positions = [at for at, special in enumerate(encoded.special_mask) if not special]
+    words, count, letters = text.split(), len(positions), len("".join(text.split()))
     labels = token_labels(encoded)
-    groups = [[at for at in group if at in places] for group in word_groups(encoded)]
+    groups = [[at for at in group if at in positions] for group in word_groups(encoded)]
     longest = max(groups, key=len)
     pieces = " + ".join(f"“{labels[at]}”" for at in longest)
     [name] = group_texts(encoded, (tuple(longest),))
+    is_split = len(longest) > 1
+    told = f"“{name.strip()}” is {counted(len(longest), 'token')}: {pieces}" if is_split else ONE_EACH
     says = {
-        str(len(words)): f"It has so many words, but “{name.strip()}” alone is {counted(len(longest), 'token')}.",
+        str(len(words)): f"It has so many words. {told}.",
         str(letters): "It has so many characters, and a token is mostly more than one of them.",
     }
+    says.pop(str(count), None)  # the right answer
     options = sorted({len(words), letters, count, count + 2})
     table = model.tokenizer.vocabulary_size
     return (
@@ -43,8 +47,8 @@ def split(text: str, model: Checkpoint) -> ScreenRows:
         row(
             TokensView(
                 "What the model reads",
-                tuple(labels[at] for at in places),
-                below=tuple(str(encoded.ids[at]) for at in places),
+                tuple(labels[at] for at in positions),
+                below=tuple(str(encoded.ids[at]) for at in positions),
                 note="Below each token its id: the number of its row in the model's table.",
             ),
             question=choose(
@@ -53,11 +57,11 @@ def split(text: str, model: Checkpoint) -> ScreenRows:
                 options.index(count),
                 says,
                 f"The text has {counted(len(words), 'word')} and {counted(count, 'token')}.",
-                hints=(f"Frequent words are one token, rare ones several; marks are tokens, too. Here: {pieces}.",),
+                hints=(f"Frequent words are one token, rare ones several; marks are tokens, too. {told}.",),
             ),
         ),
-        f"The model knows {table:,} tokens and nothing else. “{name.strip()}” is {counted(len(longest), 'token')}: "
-        f"{pieces}." + (" It also reads a token that marks the beginning of a text." if len(labels) > count else ""),
+        f"The model knows {table:,} tokens and nothing else. {told}."
+        + (" It also reads a token that marks the beginning of a text." if len(labels) > count else ""),
     )
 
 
@@ -110,7 +114,7 @@ def vectors(words: str, model: Checkpoint) -> ScreenRows:
         ),
         bars(
             f"Of all {model.tokenizer.vocabulary_size:,} tokens, nearest to “{names[asked]}”",
-            [each.token.strip() or "␣" for each in near],
+            [in_words(each.token) for each in near],
             [each.cosine for each in near],
         ),
         f"Nobody told the model what “{names[asked]}” means: it learned this table by predicting texts. Read the "

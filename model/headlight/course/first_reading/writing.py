@@ -14,13 +14,16 @@ from headlight.course.language_modeling.ladder import LAST, characters, climb, r
 from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import continuation
 from headlight.course.tokens.split_screens import MAX_TRAINING_CHARACTERS, small_text
+from headlight.nn.transformer import Transformer
 from headlight.questions.asking import ask_largest, ask_nearest
 from headlight.training.train_step import cross_entropy
 from headlight.views.forms import bars
 from headlight.views.kinds import LinesView, TableView, TokensView
 from headlight.views.rows import row
+from headlight.views.words import digits, format_count
 
 BEGINNING, WRITTEN_TOKENS, SEED = 3, 24, 2  # words; tokens; of the model and of what is drawn
+SHIPPED = "stories-causal"
 
 
 def targets(text: str, model: Checkpoint) -> ScreenRows:
@@ -29,7 +32,7 @@ def targets(text: str, model: Checkpoint) -> ScreenRows:
     names, found = token_names(trace.text), losses(trace)
     most, least = largest(found, range(len(found)), 3), largest(-found, range(len(found)), 2)
     options = {names[at + 1]: float(found[at]) for at in sorted({*most, *least})}
-    says = {name: f"Its loss is {loss:.2f} nats: a probability of {exp(-loss):.1%}." for name, loss in options.items()}
+    says = {name: f"Its loss is {loss:.2f} nats: a probability of {_chance(loss)}." for name, loss in options.items()}
     best = max(options, key=lambda name: options[name])
     mean = float(found.mean())
     return (
@@ -43,13 +46,18 @@ def targets(text: str, model: Checkpoint) -> ScreenRows:
                 "Which of these surprises the model most, after the words before it?",
                 options,
                 says,
-                f"Its probability was {exp(-options[best]):.2%}, so its loss is {options[best]:.2f} nats.",
+                f"Its probability was {_chance(options[best])}, so its loss is {options[best]:.2f} nats.",
             ),
         ),
         f"The mean of these {len(found)} losses is {mean:.2f} nats, as if the model chose each time among "
         f"{exp(mean):,.0f} equally likely tokens. Training changes all tables and networks a little, again and again, "
         "so that this number falls. No labels are needed: the text is its own answer.",
     )
+
+
+def _chance(loss: float) -> str:
+    """The probability behind a loss, which may be very small."""
+    return f"{digits(100 * exp(-loss), 2)} %"
 
 
 TARGETS = Screen(
@@ -64,6 +72,10 @@ TARGETS = Screen(
 )
 
 
+def _size(network: Transformer) -> str:
+    return format_count(sum(each.numel() for each in network.parameters()))
+
+
 def two_writers(text: str, steps: int) -> ScreenRows:
     """A new model that learns a text letter by letter, and stories-causal, both continuing its first words."""
     known = characters(text)
@@ -74,7 +86,8 @@ def two_writers(text: str, steps: int) -> ScreenRows:
     given = text[: text.index(words[-1], sum(map(len, words[:-1]))) + len(words[-1])]
     ids = torch.tensor([known.index(each) for each in given])
     chance, reached = log(len(known)), sum(rung.losses[-LAST:]) / LAST
-    shipped = shipped_rung("stories-causal")
+    own = write(rung.model, known, ids, SEED)
+    shipped = shipped_rung(SHIPPED)
     written = continuation(shipped, beginning, steps=WRITTEN_TOKENS, temperature=0.8, seed=SEED)
     options = {f"{share * chance:.1f}": share * chance for share in (1, 0.7, 0.4, 0.1)}
     return (
@@ -95,21 +108,17 @@ def two_writers(text: str, steps: int) -> ScreenRows:
             ),
         ),
         TableView(
-            ("writer", "learned from", f"continuation of “{beginning}”"),
+            ("writer", "reads", "learned numbers", f"continuation of “{beginning}”"),
             (
-                (
-                    "the model trained here",
-                    f"{len(text):,} characters in {steps} steps",
-                    write(rung.model, known, ids, SEED),
-                ),
-                ("stories-causal", "30.4 million tokens", written),
+                ("the model trained here", f"{len(known)} characters", _size(rung.model), own),
+                (SHIPPED, f"{shipped.tokenizer.vocabulary_size:,} tokens", _size(shipped.model), written),
             ),
             title="Two writers",
         ),
         f"The loss fell from {rung.losses[0]:.2f} to {reached:.2f} nats for each character. Both are decoders of the "
         f"parts that you have met: the one trained here has {config.layers} layers of {config.heads} heads, "
-        f"stories-causal {shipped.model.config.layers} layers of {shipped.model.config.heads}. What differs is how "
-        "large they are, and how much they have read.",
+        f"{SHIPPED} {shipped.model.config.layers} layers of {shipped.model.config.heads}. They also differ in what "
+        "they read, characters or pieces of words, in how much of it they have read, and in details such as the norms.",
     )
 
 
@@ -124,7 +133,7 @@ TWO_WRITERS = Screen(
     compute=two_writers,
     formulas=(r"\theta \leftarrow \theta - \eta \frac{\partial L}{\partial \theta}",),
     code=(two_writers, climb, fit, write),
-    explore=link(fixed={"model": "stories-causal"}),
-    elsewhere={"generate": link(fixed={"model": "stories-causal", "text": "Once upon a time"})},
+    explore=link(fixed={"model": SHIPPED}),
+    elsewhere={"generate": link(fixed={"model": SHIPPED, "text": "Once upon a time"})},
     is_long=True,
 )
