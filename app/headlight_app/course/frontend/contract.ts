@@ -138,6 +138,7 @@ export interface ContentsEntry {
 export interface ChapterAnswer {
   contents: ContentsEntry[];
   entries: Record<string, string>;
+  same: Record<string, string>;
   chapter: string;
   screens: ScreenRow[];
 }

@@ -10,7 +10,6 @@ import { createRows } from "../../ui/frontend/views/rows.ts";
 import type { LinkTo } from "../../ui/frontend/views/types.ts";
 import { ControlBoard } from "./controls/control_board.ts";
 import type { Inputs } from "./inputs.ts";
-import { placeOf } from "./path.ts";
 import { createQuestion, GIVE_UP, HINT, isGoal } from "./question.ts";
 import { createReadAloud } from "./read_aloud.ts";
 import type { Control, CourseModel, ScreenAnswer, ScreenRequest, ScreenRow } from "./types.ts";
@@ -24,12 +23,13 @@ interface ScreenPlace {
   pages: string; // the address of all pages
   models: CourseModel[];
   request: Pick<ScreenRequest, "chapter" | "device">;
+  room: string; // a room's name for the screen
   inputs: () => Record<string, string>; // the text of each control
   change: (patch: Inputs) => void;
   linkTo: LinkTo; // a link to another screen
   asksFirst: () => boolean; // whether the question comes before the results
   finish: () => void; // called when the question is settled
-  createNext: () => HTMLElement | null; // a button to the next screen
+  createNext: (isAgain: boolean) => HTMLElement | null; // a button to the next screen, the first one or a second
   formulasLast: boolean; // whether formulas follow the results, as on the core path
 }
 
@@ -79,7 +79,7 @@ export class ScreenView {
   }
 
   #try(answer: string) {
-    if (answer !== HINT) reportAnswer(placeOf(this.#place.request.chapter, this.row.name), answer);
+    if (answer !== HINT) reportAnswer(this.#place.room, answer);
     this.#tries = [...this.#tries, answer];
     this.#ask();
   }
@@ -146,7 +146,7 @@ export class ScreenView {
 
   #draw() {
     if (!this.#answer) return;
-    const { rows, ways, formulas } = this.#parts;
+    const { rows, ways, formulas, again } = this.#parts;
     const { linkTo, pages, formulasLast } = this.#place;
     const { rows: shown, links, answered, question, can_ask: canAsk } = this.#answer;
     const surroundings = { width: rows.clientWidth || innerWidth, linkTo, explore: links.explore ?? null };
@@ -167,8 +167,9 @@ export class ScreenView {
     if (canAsk && !question) ways.append(this.#createAskButton());
     const isOpen = Boolean(question && !question.is_settled);
     formulas.hidden = !this.row.formulas.length || (formulasLast && isOpen);
-    const onward = isOpen ? null : this.#place.createNext();
+    const onward = isOpen ? null : this.#place.createNext(false);
     if (onward) ([...rows.querySelectorAll(".question")].at(-1) ?? ways).append(onward);
+    again.replaceChildren((onward && formulasLast && !formulas.hidden && this.#place.createNext(true)) || "");
   }
 
   #createAskButton() {
@@ -219,10 +220,11 @@ function createParts(row: ScreenRow, { linkTo, formulasLast }: ScreenPlace) {
   others.append(...row.see_also.map(linkTo));
   const footer = createElement("footer", "screen-foot", [ways, others, createReadAloud(element), createCode(row)]);
   const ask = createElement("div", "ask", formulasLast ? [lesson, controls, run] : [lesson, formulas, controls, run]);
-  const result = createElement("div", "result", formulasLast ? [problem, rows, formulas] : [problem, rows]);
+  const again = createElement("div"); // the next screen once more, after formulas
+  const result = createElement("div", "result", formulasLast ? [problem, rows, formulas, again] : [problem, rows]);
   formulas.hidden = formulasLast;
   element.append(title, ask, result, footer);
-  return { element, controls, run, problem, rows, ways, formulas };
+  return { element, controls, run, problem, rows, ways, formulas, again };
 }
 
 function createCode(row: ScreenRow) {

@@ -2,9 +2,9 @@
 
 import { saveFile } from "../../ui/frontend/dom/clipboard.ts";
 import { createButton, createElement } from "../../ui/frontend/dom/dom.ts";
+import { createEntries } from "../../ui/frontend/entries.ts";
 import type { Open } from "./contents.ts";
 import type { ContentsEntry } from "./contract.ts";
-import { createEntries } from "./entries.ts";
 import type { Station } from "./path.ts";
 import { corePath, describeProgress } from "./path.ts";
 import type { Progress } from "./progress.ts";

@@ -1,12 +1,12 @@
 // Lessons: the list, a lesson step by step with a hand-in at its end, or a teacher's notes.
 
-import { createEntries } from "../../course/frontend/entries.ts";
 import { HINT } from "../../course/frontend/question.ts";
 import { reportAnswer, reportPlace } from "../../room/frontend/answers.ts";
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.ts";
 import { saveBlob } from "../../ui/frontend/dom/clipboard.ts";
 import { createButton, createElement, updateChildren } from "../../ui/frontend/dom/dom.ts";
 import { find, findAll, findByTestId } from "../../ui/frontend/dom/elements.ts";
+import { createEntries } from "../../ui/frontend/entries.ts";
 import { listenToLeaving } from "../../ui/frontend/leaving.ts";
 import { togglePresenter } from "../../ui/frontend/presenter.ts";
 import { askRoute, failureText, fetchFile } from "../../ui/frontend/server.ts";
@@ -84,7 +84,7 @@ class LessonPage {
       const workOn = (row: LessonRow) => new Work(localStorage, row);
       const entries = this.#lessons.map(({ question, name }): [string, string] => [question, name]);
       const asked = entries.filter(([question]) => question);
-      const questions = createEntries(asked, (name) => this.#go(name));
+      const questions = asked.length ? createEntries(asked, (name) => this.#go(name)) : "";
       body.replaceChildren(
         questions,
         createLessonList(this.#lessons, workOn, (name) => this.#go(name)),
