@@ -59,8 +59,8 @@ PAGES = (
     generate,
     positions,
     course,
-    checkpoints,
     lesson,
+    checkpoints,
 )
 TITLES = {page.PATH: page.TITLE for page in PAGES}
 WEIGHT_REPORT = "_weight_report"  # of the model that is open
@@ -147,8 +147,6 @@ def _draw_sidebar(
     with st.sidebar:
         st.html(_static("brand"), unsafe_allow_javascript=True)
         for page, link in pages.items():
-            if not getattr(page, "IS_LISTED", True):
-                continue
             query = encode_state(state_on_return(page, open_page, state, entries))
             st.page_link(link, label=page.TITLE, icon=page.ICON, query_params=query)
         what = "Settings and help" if chooses_own_models(open_page) else "Model and variants"

@@ -25,6 +25,7 @@ class LessonRow(Struct, frozen=True, kw_only=True):
 
     name: str
     title: str
+    question: str  # by which a learner finds it; may be empty
     about: str
     minutes: int
     version: int

@@ -10,7 +10,6 @@ from headlight_app.ui.component import API, PAGES, VIEW_STYLES, Component, share
 
 TITLE, ICON, PATH = "Lessons", ":material/assignment:", "lesson"
 CHOOSES_OWN_MODELS = True  # each lesson has its own model
-IS_LISTED = False  # the Course links to it
 COMPONENT = Component(
     "lesson",
     html="lesson/frontend/lesson.html",

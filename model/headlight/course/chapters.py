@@ -18,6 +18,9 @@ from headlight.course.block.recurrence import attention_alone, by_hand, path_len
 from headlight.course.code import screens as code
 from headlight.course.errors import channels, claims, missing_names
 from headlight.course.explore_tasks import TASKS
+from headlight.course.first_reading import heads as many_heads
+from headlight.course.first_reading import layers, looking, mask, scores, tokens, writing
+from headlight.course.first_reading import positions as first_positions
 from headlight.course.heads import screens as heads
 from headlight.course.language_modeling import ladder, objectives, pretraining
 from headlight.course.masks import look_ahead, matrices
@@ -41,9 +44,36 @@ def _chapter(title: str, summary: str, screens: dict[str, Screen]) -> Chapter:
     return Chapter(title=title, summary=summary, screens=Registry("screen", screens))
 
 
+FIRST_READING = "first-reading"
 CHAPTERS: Registry[Chapter] = Registry(
     "chapter",
     {
+        FIRST_READING: _chapter(
+            "How attention works",
+            "Twenty screens on trained models, each needed by the next: from one row of a head to a model that writes.",
+            {
+                "look": looking.LOOK,
+                "take": looking.TAKE,
+                "tokens": tokens.SPLIT,
+                "vectors": tokens.VECTORS,
+                "softmax": scores.SOFTMAX,
+                "one-sided": scores.ONE_SIDED,
+                "scale": scores.SCALED,
+                "order": order_screens.ORDER,
+                "position-vectors": first_positions.VECTORS,
+                "without-positions": first_positions.WITHOUT_POSITIONS,
+                "mask": mask.WHY_A_MASK,
+                "mask-added": matrices.ADDED,
+                "heads": many_heads.TWO_HEADS,
+                "side-by-side": many_heads.SIDE_BY_SIDE,
+                "layers": layers.TWO_LAYERS,
+                "stream": layers.STREAM,
+                "networks": layers.NETWORKS,
+                "changed-word": encoder_beside_decoder.CHANGED_WORD,
+                "targets": writing.TARGETS,
+                "writers": writing.TWO_WRITERS,
+            },
+        ),
         "tokens": _chapter(
             "Tokens and embeddings",
             "How a text becomes numbers, and how numbers come to mean something.",
@@ -214,29 +244,26 @@ CHAPTERS: Registry[Chapter] = Registry(
     },
 )
 
-# The path for a first reading, `chapter/screen`: from what attention is to a model that writes.
-CORE_PATH = (
-    "attention/look-up",
-    "tokens/tokenizers",
-    "tokens/one-hot",
-    "attention/steps",
-    "attention/projections",
-    "attention/scale",
-    "positions/order",
-    "positions/waves",
-    "masks/added",
-    "masks/before-after",
-    "heads/cut",
-    "heads/cost",
-    "block/layer-norm",
-    "block/feed-forward",
-    "block/residual",
-    "block/switch-off",
-    "architectures/three-shapes",
-    "architectures/changed-word",
-    "training/shifted-targets",
-    "training/ladder",
-)
+# The path for a first reading, `chapter/screen`, in the order of its chapter.
+CORE_PATH = tuple(f"{FIRST_READING}/{name}" for name in CHAPTERS[FIRST_READING].screens)
+# Screens of two chapters: the address on the path, and that of the chapter which goes deeper. A learner's progress and
+# the answers of a class are kept under the second one.
+SAME = {
+    f"{FIRST_READING}/{name}": f"{chapter}/{other}"
+    for name, screen in CHAPTERS[FIRST_READING].screens.items()
+    for chapter, row in CHAPTERS.items()
+    for other, each in row.screens.items()
+    if each is screen and chapter != FIRST_READING
+}
+# What a learner may want to know, and the screen that answers it.
+ENTRIES = {
+    "What does attention do?": "first-reading/look",
+    "Does order matter?": "first-reading/order",
+    "What does a mask do?": "first-reading/mask",
+    "Why many heads?": "first-reading/heads",
+    "Why several layers?": "first-reading/layers",
+    "How does a model learn?": "first-reading/targets",
+}
 
 
 def find_screen(chapter: str, screen: str) -> Screen:

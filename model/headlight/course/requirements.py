@@ -34,6 +34,7 @@ def _predicts_tokens(config: Config) -> bool:
     return _is_one_stack(config) and task_of(config).predicts_tokens
 
 
+ADDED_POSITIONS = ("sinusoidal", "sinusoidal-halves", "learned")
 REQUIREMENTS: Registry[Requirement] = Registry(
     "requirement",
     {
@@ -58,6 +59,10 @@ REQUIREMENTS: Registry[Requirement] = Registry(
         "causal": Requirement(
             "predicts the next token under a causal mask",
             lambda config: _predicts_tokens(config) and "causal" in config.masks,
+        ),
+        "adds-positions": Requirement(
+            "reads text and adds a vector to each token for its position",
+            lambda config: _is_one_stack(config) and config.positional_encoding in ADDED_POSITIONS,
         ),
         "softmax": Requirement(
             "predicts tokens and whose attention is a plain softmax",

@@ -17,6 +17,7 @@ from headlight.views.rows import Row, as_rows
 
 READING_SPEED = 150  # words a minute, for a text that needs thought
 TRYING = 0.3  # minutes for each control
+ANSWERING = 1  # minutes for the question
 ScreenRows = tuple[Row | View | str, ...]  # a view or a sentence by itself is a row
 StateFields = dict[str, str]  # a link's parameters, as the page Explore reads them
 Compute = Callable[..., ScreenRows]
@@ -88,9 +89,9 @@ class Screen:
 
     @property
     def minutes(self) -> int:
-        """About how long it takes to read the lesson and to try each control once."""
+        """About how long it takes to read the lesson, to answer, and to try each control once."""
         reading = len(self.lesson.split()) / READING_SPEED
-        return max(1, round(reading + TRYING * (1 + len(self.controls)) + self.is_long))
+        return round(reading + TRYING * (1 + len(self.controls)) + ANSWERING + self.is_long)
 
     @property
     def model_controls(self) -> dict[str, ModelControl]:

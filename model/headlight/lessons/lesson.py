@@ -33,6 +33,7 @@ HEADER: Registry[FieldRow] = Registry(
     "field of a lesson's header",
     {
         "title": FieldRow("the title of the lesson"),
+        "question": FieldRow("what a learner may want to know who finds this lesson in the list"),
         "minutes": FieldRow("the duration, a whole number"),
         "version": FieldRow("a whole number, a larger one after each change of a question"),
         "model": FieldRow(f"the name of a model, or “{OWN_CHOICE}”"),

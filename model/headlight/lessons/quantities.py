@@ -90,7 +90,7 @@ def _moved(scope: Scope, layer: float, head: float) -> Value:
 
 
 def _rollout(scope: Scope, layer: float) -> Value:
-    path, _ = _head(scope, layer, 0)
+    path, _ = _head(scope, layer, 0.0)
     require_attention_alone(scope.model.config, "attention rollout")
     has_residual = NORM_PLACEMENTS[scope.model.config.norm_placement].has_residual
     return _query_key(scope, attention_rollout(scope.trace.attention(), has_residual)[int(path.split(".")[1])])

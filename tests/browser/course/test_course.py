@@ -113,34 +113,47 @@ def go_on_from_a_file(page: Page) -> None:
     expect(progress).to_contain_text("1 of 20 done")
 
 
+def answer_the_first_screen(page: Page) -> Locator:
+    """A wrong answer and a right one, on another text."""
+    look, wrong = screen(page, "look"), page.get_by_test_id("screen-look").get_by_role("button", name="wall")
+    expect(look.get_by_test_id("view-heat_map")).to_be_in_viewport()  # a trained head comes first, formulas come last
+    expect(page.locator("math").filter(has_text="\\")).to_have_count(0)
+    for later in (look.locator(".formulas"), look.get_by_test_id("next-screen")):
+        expect(later.filter(visible=True)).to_have_count(0)
+    wrong.click()
+    expect(look.get_by_test_id("said")).to_contain_text("Read the row of “He”, not its column.")
+    expect(wrong).to_be_disabled()
+    look.get_by_test_id("input-text").fill("Anna had a red ball. She kicked it over the wall.")  # has another answer
+    look.get_by_role("button", name="Anna").click()
+    expect(look.get_by_test_id("said")).to_contain_text("Right.")
+    expect(look.get_by_test_id("view-bars")).to_be_visible()
+    expect(look.locator(".formulas")).to_be_visible()
+    return look
+
+
 @pytest.mark.journey
 def test_a_learner_is_asked_first_and_finds_the_path_again(visitor: Visitor) -> None:
     page = visitor.open("", "/course")
     expect(page.get_by_test_id("progress")).to_contain_text("0 of 20 done")
+    expect(page.get_by_test_id("stSidebar").get_by_role("link", name="Lessons")).to_be_visible()
+    page.get_by_test_id("entries").get_by_role("button", name="What does a mask do?").click()
+    expect(screen(page, "mask").get_by_role("heading").first).to_be_focused()
+    page.get_by_test_id("map").click()
     page.get_by_test_id("resume").click()
-    look_up = screen(page, "look-up")
-    expect(page.locator("math").filter(has_text="\\")).to_have_count(0)
-    expect(look_up.get_by_test_id("view-bars")).to_have_count(0)
-    look_up.get_by_role("button", name="entry 2").click()
-    expect(look_up.get_by_test_id("said")).to_contain_text("Its score is 2 × (1·(−1)")
-    expect(look_up.get_by_role("button", name="entry 2")).to_be_disabled()
-    look_up.get_by_label("Keys, row 2, column 0").fill("9")  # another value, another answer
-    look_up.get_by_role("button", name="entry 2").click()
-    expect(look_up.get_by_test_id("said")).to_contain_text("Right.")
-    expect(look_up.get_by_test_id("view-bars")).to_be_visible()
-    look_up.get_by_test_id("next-screen").click()
-    expect(page.get_by_test_id("chapter-title")).to_have_text("Tokens and embeddings")
+    look = answer_the_first_screen(page)
+    look.locator(".question.settled").get_by_test_id("next-screen").click()
+    expect(screen(page, "take").get_by_role("heading").first).to_be_focused()
     page.reload()
     visitor.settle()
     page.get_by_test_id("map").click()
     expect(page.get_by_test_id("progress")).to_contain_text("1 of 20 done")
     go_on_from_a_file(page)
-    page.get_by_test_id("station-attention-look-up").click()
-    expect(screen(page, "look-up").get_by_test_id("view-bars")).to_be_visible()  # finished parts stay open
-    look_up.get_by_test_id("ask-me").click()
-    expect(look_up.get_by_test_id("view-bars")).to_have_count(0)
+    page.get_by_test_id("station-first-reading-look").click()
+    expect(screen(page, "look").get_by_test_id("view-bars")).to_be_visible()  # finished parts stay open
+    look.get_by_test_id("ask-me").click()
+    expect(look.get_by_test_id("view-bars")).to_have_count(0)
     page.get_by_test_id("show-at-once").check()
-    expect(look_up.get_by_test_id("view-bars")).to_be_visible()
+    expect(look.get_by_test_id("view-bars")).to_be_visible()
     page.reload()
     expect(page.get_by_test_id("show-at-once")).to_be_checked()
 
@@ -208,7 +221,7 @@ def test_the_code_that_ran_is_shown_and_a_phone_is_wide_enough(shared_visitor: V
     expect(names.first).to_contain_text("k the")
     assert not names.evaluate_all(CUT)
     page = course(shared_visitor, chapter="nothing")
-    expect(page.get_by_test_id("chapter-title")).to_have_text("Tokens and embeddings")  # the first one instead
+    expect(page.get_by_test_id("chapter-title")).to_have_text("How attention works")  # the first one instead
     expect(page.get_by_test_id("course-problem")).to_contain_text("no chapter 'nothing'")
     expect(page.get_by_test_id("course-problem")).to_be_visible()
 

@@ -62,7 +62,7 @@ def test_a_class_answers_and_the_projector_shows_first_answers_without_names(vis
     expect_bars(teacher, "entry 00", "entry 11", "entry 21")
     of_ben.get_by_role("button", name="entry 0").click()
     expect(of_ben.get_by_test_id("said")).to_contain_text("Right.")
-    expect(teacher.get_by_test_id("room-places")).to_have_text("2 3.1 A look-up that became soft")
+    expect(teacher.get_by_test_id("room-places")).to_have_text("2 4.1 A look-up that became soft")
     expect_to_fit(teacher, "room-sheet")
     reload_and_lose_the_network(with_laptop)
     expect_bars(teacher, "entry 00", "entry 11", "entry 21")

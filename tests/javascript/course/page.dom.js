@@ -210,3 +210,32 @@ test("to a room a goal is a question without marks, since it is reached on the l
   const choice = await describeScreen("api", ["attention", "look-up"], "", ["entry 2"]);
   assert.deepEqual([choice?.given, choice?.is_right], ["entry 2", false]);
 });
+
+test("on the core path a trained head comes first, formulas last, and the next screen is a button at the answer", async () => {
+  const page = await course("first-reading", "look", false);
+  const formulas = () => inside(page, "look", ".result > .formula-block")[0];
+  assert.equal(inside(page, "look", "[data-testid=view-heat_map]").length, 1);
+  assert.ok(formulas().hidden && !inside(page, "look", "[data-testid=next-screen]").length);
+  page.click(button(page, "look", "wall"));
+  await answered(page, "look");
+  assert.match(wordsOf(inside(page, "look", "[data-testid=said]")[0]), /Read the row of “He”, not its column/);
+  page.click(button(page, "look", "Tom"));
+  await answered(page, "look");
+  assert.ok(!formulas().hidden && formulas().previousElementSibling?.classList.contains("rows"));
+  assert.ok(formulas().nextElementSibling?.querySelector("[data-testid=next-again]:not(.primary)"));
+  assert.ok(inside(page, "look", ".question.settled > .primary[data-testid=next-screen]").length);
+});
+
+test("a question above the map leads to the screen that answers it", async () => {
+  localStorage.setItem("headlight-course", AT_ONCE);
+  const page = await open({
+    module: "course/frontend/main.ts",
+    address: "course?model=stories-causal",
+    choice: { chapter: "", screen: "" },
+  });
+  await until(() => page.all("[data-testid=entries] button").length > 0);
+  page.click(page.all("[data-testid=entries] button").find((one) => /a mask/.test(wordsOf(one))) ?? "entries");
+  await until(() => page.text("chapter-title") === "How attention works");
+  await settle();
+  assert.deepEqual([page.reports.at(-1)?.chapter, page.reports.at(-1)?.screen], ["first-reading", "mask"]);
+});

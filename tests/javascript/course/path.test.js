@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { corePath, describeProgress, nextStation } from "../../../app/headlight_app/course/frontend/path.ts";
+import { corePath, describeProgress, nextStation, placeOf } from "../../../app/headlight_app/course/frontend/path.ts";
 import { Progress } from "../../../app/headlight_app/course/frontend/progress.ts";
 
 /** @param {string} name @param {number} core */
@@ -44,6 +44,18 @@ test("finished screens and the remaining time survive a reload", () => {
   again.forget();
   assert.equal(new Progress(browser).isDone("attention/look-up"), false);
   assert.equal(new Progress(browser).showsAtOnce, true);
+});
+
+test("a screen of two chapters is done in both, and has one place in a room", () => {
+  const progress = new Progress(storage());
+  progress.finish("positions/order");
+  assert.ok(!progress.isDone("first/order"));
+  progress.know({ "first/order": "positions/order" });
+  assert.ok(progress.isDone("first/order"));
+  progress.finish("first/order");
+  assert.deepEqual(JSON.parse(progress.text).done, ["positions/order"]);
+  assert.equal(placeOf("first", "order", progress), placeOf("positions", "order", progress));
+  assert.equal(placeOf("first", "", progress), "course/first");
 });
 
 test("another browser continues from a file and keeps its own progress", () => {

@@ -6,6 +6,7 @@ import { Work } from "../../../app/headlight_app/lesson/frontend/work.ts";
 
 const LESSON = {
   name: "heads",
+  question: "",
   title: "",
   about: "",
   minutes: 5,

@@ -61,8 +61,8 @@ SENSIBLE = {
     "architectures/summary.text": "Ben sang. In the barn, Nora sat on the drum. The drum was in the barn. Tim slept.",
     "block/last-steps.word": "bed",
     "tokens/context.word": "the",
-    "positions/order.one": "dog chased cat",
-    "positions/order.other": "chased cat dog",
+    **{f"{chapter}/order.one": "dog chased cat" for chapter in ("positions", "first-reading")},
+    **{f"{chapter}/order.other": "chased cat dog" for chapter in ("positions", "first-reading")},
     "beyond-text/graph.edges": "C1-H4",
     "beyond-text/graph.node": "C1",
     "beyond-text/sound.sounds": "C4, E4, G4, C4, A4",
@@ -75,6 +75,7 @@ STEADY = {
     *(f"positions/{name}" for name in ("order", "rope")),
     *(f"block/{name}" for name in ("averages", "residual")),
     "beyond-text/vision-model",
+    *(f"first-reading/{name}" for name in ("order", "position-vectors")),
     "heads/cost",
     "architectures/configurations",
 }

@@ -8,7 +8,7 @@ from functools import lru_cache
 import msgspec
 from cachetools import LRUCache
 
-from headlight.course.chapters import CHAPTERS, CORE_PATH, find_screen
+from headlight.course.chapters import CHAPTERS, CORE_PATH, ENTRIES, SAME, find_screen
 from headlight.course.controls import Control, ModelControl, RecordingControl
 from headlight.course.modalities.sound_screen import hear_recording
 from headlight.course.screen import Chapter, Screen
@@ -46,6 +46,8 @@ def answer_chapter(request: ChapterRequest) -> Reply[ChapterAnswer]:
     name = request.chapter or next(iter(CHAPTERS))
     answer = ChapterAnswer(
         contents=tuple(_contents_entry(each, chapter) for each, chapter in CHAPTERS.items()),
+        entries=ENTRIES,
+        same=SAME,
         chapter=name,
         screens=tuple(_screen_row(name, each, screen) for each, screen in CHAPTERS[name].screens.items()),
     )

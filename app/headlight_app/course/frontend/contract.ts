@@ -134,9 +134,11 @@ export interface ContentsEntry {
   screens: ScreenTitle[];
 }
 
-/** The contents of the course, and the screens of one chapter. */
+/** The contents of the course, questions with the screens that answer them, and the screens of one chapter. */
 export interface ChapterAnswer {
   contents: ContentsEntry[];
+  entries: Record<string, string>;
+  same: Record<string, string>;
   chapter: string;
   screens: ScreenRow[];
 }

@@ -99,13 +99,15 @@ class CoursePage {
   /** Shows the chapter of the address, and the screen if it names one; returns whether the chapter is shown. */
   async #open() {
     const { chapter, screen } = this.#choice;
-    reportPlace(placeOf(chapter, screen));
+    reportPlace(placeOf(chapter, screen, this.#progress));
     if (chapter) loadMathematicsFont(); // before its formulas arrive
     this.#say("");
     const answer = (await this.#fetch(chapter)) ?? (chapter ? await this.#fetchInstead() : null);
     if (!answer || chapter !== this.#choice.chapter) return false;
     this.#isStart = !chapter;
     this.#chapter = answer;
+    this.#progress.know(answer.same);
+    reportPlace(placeOf(chapter, this.#choice.screen, this.#progress));
     if (this.#isStart) this.#drawStart(answer);
     else this.#draw(answer);
     if (screen && !this.#isEmbedded) this.#show(screen);
@@ -160,7 +162,7 @@ class CoursePage {
   }
 
   /** The start page. */
-  #drawStart({ contents }: ChapterAnswer) {
+  #drawStart({ contents, entries }: ChapterAnswer) {
     const { root, number, title, summary, screens, turns } = this.#elements;
     number.textContent = `${contents.length} chapters`;
     title.textContent = "How transformers work";
@@ -171,7 +173,7 @@ class CoursePage {
       this.#elements.showAtOnce.checked = this.#progress.showsAtOnce;
       if (this.#chapter) this.#drawStart(this.#chapter);
     };
-    screens.replaceChildren(createStart(contents, this.#progress, open, redraw, `${this.#data.pages}lesson`));
+    screens.replaceChildren(createStart(contents, entries, this.#progress, open, redraw));
     turns.replaceChildren();
     this.#drawContents();
     root.dataset.chapter = "";
@@ -215,6 +217,7 @@ class CoursePage {
       pages: this.#data.pages,
       models: this.#data.models,
       request: { chapter, device: this.#data.device },
+      room: placeOf(chapter, row.name, this.#progress),
       inputs: () => this.#inputs.all(row),
       change: (patch) => {
         this.#inputs.change(row, patch);
@@ -227,22 +230,25 @@ class CoursePage {
         this.#progress.finish(`${chapter}/${row.name}`);
         this.#drawContents();
       },
-      createNext: () => this.#createNext(`${chapter}/${row.name}`),
+      createNext: (isAgain) => this.#createNext(`${chapter}/${row.name}`, isAgain),
+      formulasLast: corePath(this.#chapter?.contents ?? []).some(({ path }) => path === `${chapter}/${row.name}`),
     });
   }
 
-  /** A button to the next screen, which marks this one as done. */
-  #createNext(path: string) {
+  /** A button to the next screen, which marks this one as done; in colour unless there is one before it. */
+  #createNext(path: string, isAgain: boolean) {
     const contents = this.#chapter?.contents ?? [];
     const finish = (chapter: string, screen: string) => {
       this.#progress.finish(path);
       this.#go(chapter, screen);
     };
-    if (corePath(contents).at(-1)?.path === path)
-      return createButton("act next", "That was the core path. To the map →", "next-screen", () => finish("", ""));
+    const create = (words: string, chapter: string, screen: string) =>
+      createButton(`act${isAgain ? "" : " primary"} next`, words, isAgain ? "next-again" : "next-screen", () =>
+        finish(chapter, screen),
+      );
+    if (corePath(contents).at(-1)?.path === path) return create("That was the core path. To the map →", "", "");
     const next = nextStation(contents, path);
-    if (!next) return null;
-    return createButton("act next", `Next: ${next.title} →`, "next-screen", () => finish(next.chapter, next.name));
+    return next ? create(`Next: ${next.title} →`, next.chapter, next.name) : null;
   }
 
   /** Goes to a chapter, or to one of its screens, optionally with inputs encoded as in the address. */
@@ -272,7 +278,7 @@ class CoursePage {
   /** Reports the choices, for the address. */
   #report(patch: Partial<CourseChoice>) {
     this.#choice = { ...this.#choice, ...patch, course_inputs: this.#inputs.encode() };
-    reportPlace(placeOf(this.#choice.chapter, this.#choice.screen));
+    reportPlace(placeOf(this.#choice.chapter, this.#choice.screen, this.#progress));
     this.#drawContents();
     this.#reporter.changed();
   }

@@ -36,7 +36,7 @@ export function describeProgress(contents: ContentsEntry[], progress: Progress) 
   return `${core.length - open.length} of ${core.length} done, ${minutes} ${minutes === 1 ? "minute" : "minutes"} left`;
 }
 
-/** A room's name for a screen, a chapter, or the start page. */
-export function placeOf(chapter: string, screen: string) {
-  return ["course", chapter, screen].filter(Boolean).join("/");
+/** A room's name for a screen, a chapter, or the start page; a screen of two chapters has one. */
+export function placeOf(chapter: string, screen: string, progress: Progress) {
+  return ["course", screen ? progress.keptAs(`${chapter}/${screen}`) : chapter].filter(Boolean).join("/");
 }

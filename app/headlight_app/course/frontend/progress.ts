@@ -1,6 +1,8 @@
 // A learner's progress, kept in this browser and optionally in a file: the screens done, the last one, and whether
 // questions come first.
 
+import { table } from "../../ui/frontend/dom/table.ts";
+
 const KEY = "headlight-course";
 
 type Kept = { done: string[]; last: string; showsAtOnce: boolean }; // screens are `chapter/screen`
@@ -8,6 +10,7 @@ type Kept = { done: string[]; last: string; showsAtOnce: boolean }; // screens a
 export class Progress {
   #storage;
   #kept: Kept;
+  #same: Record<string, string> = {};
 
   constructor(storage: Pick<Storage, "getItem" | "setItem">) {
     this.#storage = storage;
@@ -27,12 +30,22 @@ export class Progress {
     this.#keep({ showsAtOnce });
   }
 
+  /** Screens with two addresses, each with the one under which it is kept. */
+  know(same: Record<string, string>) {
+    this.#same = table(same);
+  }
+
   isDone(path: string) {
-    return this.#kept.done.includes(path);
+    return this.#kept.done.includes(this.keptAs(path));
   }
 
   finish(path: string) {
-    if (!this.isDone(path)) this.#keep({ done: [...this.#kept.done, path], last: path });
+    if (!this.isDone(path)) this.#keep({ done: [...this.#kept.done, this.keptAs(path)], last: path });
+  }
+
+  /** The address under which a screen is kept: another one if two chapters have it. */
+  keptAs(path: string) {
+    return this.#same[path] ?? path;
   }
 
   visit(path: string) {

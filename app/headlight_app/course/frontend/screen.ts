@@ -10,13 +10,12 @@ import { createRows } from "../../ui/frontend/views/rows.ts";
 import type { LinkTo } from "../../ui/frontend/views/types.ts";
 import { ControlBoard } from "./controls/control_board.ts";
 import type { Inputs } from "./inputs.ts";
-import { placeOf } from "./path.ts";
 import { createQuestion, GIVE_UP, HINT, isGoal } from "./question.ts";
 import { createReadAloud } from "./read_aloud.ts";
 import type { AskedQuestion, Control, CourseModel, ScreenAnswer, ScreenRequest, ScreenRow } from "./types.ts";
 
 const LONG = "Press Run: it takes some seconds, and asks you a question before it shows the results.";
-const FIRST_ANSWER = ".question :is(input, button:not(:disabled))"; // receives the focus after an answer
+const FIRST_ANSWER = ".question:not(.settled) :is(input, button:not(:disabled))"; // receives the focus after an answer
 
 /** The parts of the page that a screen needs. */
 interface ScreenPlace {
@@ -24,12 +23,14 @@ interface ScreenPlace {
   pages: string; // the address of all pages
   models: CourseModel[];
   request: Pick<ScreenRequest, "chapter" | "device">;
+  room: string; // a room's name for the screen
   inputs: () => Record<string, string>; // the text of each control
   change: (patch: Inputs) => void;
   linkTo: LinkTo; // a link to another screen
   asksFirst: () => boolean; // whether the question comes before the results
   finish: () => void; // called when the question is settled
-  createNext: () => HTMLElement | null; // a button to the next screen
+  createNext: (isAgain: boolean) => HTMLElement | null; // a button to the next screen, the first one or a second
+  formulasLast: boolean; // whether formulas follow the results, as on the core path
 }
 
 export class ScreenView {
@@ -55,7 +56,7 @@ export class ScreenView {
     this.#place = place;
     this.#questions = new Questions(place.api);
     this.#board = new ControlBoard(row.controls, place.models, place.api, (patch) => this.#change(patch));
-    this.#parts = createParts(row, place.linkTo);
+    this.#parts = createParts(row, place);
     this.element = this.#parts.element;
     this.#parts.controls.replaceWith(this.#board.element);
     this.#parts.run.onclick = () => (this.#running ? this.#stop() : this.#ask());
@@ -80,7 +81,7 @@ export class ScreenView {
   }
 
   #try(answer: string) {
-    if (answer !== HINT) reportAnswer(placeOf(this.#place.request.chapter, this.row.name), answer, this.#variant);
+    if (answer !== HINT) reportAnswer(this.#place.room, answer, this.#variant);
     this.#tries = [...this.#tries, answer];
     this.#ask();
   }
@@ -160,8 +161,8 @@ export class ScreenView {
 
   #draw() {
     if (!this.#answer) return;
-    const { rows, ways } = this.#parts;
-    const { linkTo, pages } = this.#place;
+    const { rows, ways, formulas, again } = this.#parts;
+    const { linkTo, pages, formulasLast } = this.#place;
     const { rows: shown, links, answered, question, can_ask: canAsk } = this.#answer;
     const surroundings = { width: rows.clientWidth || innerWidth, linkTo, explore: links.explore ?? null };
     const drawn = createRows(shown, surroundings, this.#fold);
@@ -179,8 +180,11 @@ export class ScreenView {
     if (question && this.#tries.length) announce(this.element, question.said || (question.hints.at(-1) ?? ""));
     ways.replaceChildren(...Object.entries(links).map(([page, link]) => createPageLink(pages, page, link)));
     if (canAsk && !question) ways.append(this.#createAskButton());
-    const onward = this.#place.createNext();
-    if (onward && (!question || question.is_settled)) ways.append(onward);
+    const isOpen = Boolean(question && !question.is_settled);
+    formulas.hidden = !this.row.formulas.length || (formulasLast && isOpen);
+    const onward = isOpen ? null : this.#place.createNext(false);
+    if (onward) ([...rows.querySelectorAll(".question")].at(-1) ?? ways).append(onward);
+    again.replaceChildren((onward && formulasLast && !formulas.hidden && this.#place.createNext(true)) || "");
   }
 
   #createAskButton() {
@@ -215,7 +219,7 @@ function createPageLink(pages: string, page: string, link: Record<string, string
   return way;
 }
 
-function createParts(row: ScreenRow, linkTo: LinkTo) {
+function createParts(row: ScreenRow, { linkTo, formulasLast }: ScreenPlace) {
   const element = createElement("section", "panel screen", [], { testid: `screen-${row.name}` });
   element.dataset.state = "new";
   const title = createElement("h2", "", row.title);
@@ -230,10 +234,12 @@ function createParts(row: ScreenRow, linkTo: LinkTo) {
   const others = createElement("span", "onward", row.see_also.length ? "See also " : "");
   others.append(...row.see_also.map(linkTo));
   const footer = createElement("footer", "screen-foot", [ways, others, createReadAloud(element), createCode(row)]);
-  const ask = createElement("div", "ask", [lesson, formulas, controls, run]);
-  const result = createElement("div", "result", [problem, rows]);
+  const ask = createElement("div", "ask", formulasLast ? [lesson, controls, run] : [lesson, formulas, controls, run]);
+  const again = createElement("div"); // the next screen once more, after formulas
+  const result = createElement("div", "result", formulasLast ? [problem, rows, formulas, again] : [problem, rows]);
+  formulas.hidden = formulasLast;
   element.append(title, ask, result, footer);
-  return { element, controls, run, problem, rows, ways };
+  return { element, controls, run, problem, rows, ways, formulas, again };
 }
 
 function createCode(row: ScreenRow) {

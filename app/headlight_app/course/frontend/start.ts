@@ -2,6 +2,7 @@
 
 import { saveFile } from "../../ui/frontend/dom/clipboard.ts";
 import { createButton, createElement } from "../../ui/frontend/dom/dom.ts";
+import { createEntries } from "../../ui/frontend/entries.ts";
 import type { Open } from "./contents.ts";
 import type { ContentsEntry } from "./contract.ts";
 import type { Station } from "./path.ts";
@@ -10,24 +11,27 @@ import type { Progress } from "./progress.ts";
 
 const FILE = "headlight-course.json";
 
-/** @param lessons the address of the lessons */
 export function createStart(
   contents: ContentsEntry[],
+  entries: Record<string, string>,
   progress: Progress,
   open: Open,
   redraw: () => void,
-  lessons: string,
 ) {
   const core = corePath(contents);
   const next = core.find(({ path }) => !progress.isDone(path));
   const map = createMap(core, progress, next, open);
-  const link = createElement("a", "", "Lessons", { href: lessons, testid: "lessons-link" });
-  const words = " lead through the course and Explore step by step, alone or in a class that hands them in.";
-  const way = createElement("p", "to-lessons", [link, words]);
-  const chapters = [createElement("h2", "", "All chapters"), createChapters(contents, progress, open)];
-  return createElement("div", "start", [createWelcome(contents, progress, next, open, redraw), way, map, ...chapters], {
-    testid: "start",
+  const questions = createEntries(Object.entries(entries), (path) => {
+    const [chapter, screen] = path.split("/");
+    open(chapter, screen);
   });
+  const chapters = [createElement("h2", "", "All chapters"), createChapters(contents, progress, open)];
+  return createElement(
+    "div",
+    "start",
+    [createWelcome(contents, progress, next, open, redraw), questions, map, ...chapters],
+    { testid: "start" },
+  );
 }
 
 function createWelcome(
@@ -52,7 +56,7 @@ function createWelcome(
     buttons.append(createButton("act", `Back to: ${title}`, "back-to", () => open(chapter, screen)));
   if (progress.last) buttons.append(createSave(progress), createForget(progress, redraw));
   const load = createLoad(progress, redraw);
-  const summary = `${core.length} screens lead from a first look at attention to a model that writes. Each asks you a question, lets you change the numbers, and runs on the code of the real models.`;
+  const summary = `${core.length} screens lead from one row of a trained head to a model that writes. Each shows a model, asks you a question, and lets you change what it reads.`;
   return createElement("div", "welcome panel", [createElement("p", "summary", summary), bar, told, buttons, load]);
 }
 

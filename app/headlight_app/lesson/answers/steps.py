@@ -52,6 +52,7 @@ def _row(lesson: Lesson) -> LessonRow:
     return LessonRow(
         name=lesson.name,
         title=lesson.title,
+        question=lesson.text("question"),
         about=lesson.about,
         minutes=lesson.minutes,
         version=lesson.version,

@@ -7,6 +7,7 @@ import type { FileAnswer, Request } from "../../ui/frontend/contract.ts";
 export interface LessonRow {
   name: string;
   title: string;
+  question: string;
   about: string;
   minutes: number;
   version: number;

@@ -6,6 +6,7 @@ import { defineComponent, Reporter } from "../../ui/frontend/bridge.ts";
 import { saveBlob } from "../../ui/frontend/dom/clipboard.ts";
 import { createButton, createElement, listenTo, updateChildren } from "../../ui/frontend/dom/dom.ts";
 import { find, findAll, findByTestId } from "../../ui/frontend/dom/elements.ts";
+import { createEntries } from "../../ui/frontend/entries.ts";
 import { listenToLeaving } from "../../ui/frontend/leaving.ts";
 import { togglePresenter } from "../../ui/frontend/presenter.ts";
 import { askRoute, failureText, fetchFile } from "../../ui/frontend/server.ts";
@@ -88,7 +89,13 @@ class LessonPage {
       reportPlace("");
       offerFields();
       const workOn = (row: LessonRow) => new Work(localStorage, row);
-      body.replaceChildren(createLessonList(this.#lessons, workOn, (name) => this.#go(name)));
+      const entries = this.#lessons.map(({ question, name }): [string, string] => [question, name]);
+      const asked = entries.filter(([question]) => question);
+      const questions = asked.length ? createEntries(asked, (name) => this.#go(name)) : "";
+      body.replaceChildren(
+        questions,
+        createLessonList(this.#lessons, workOn, (name) => this.#go(name)),
+      );
     } else if (this.#choice.notes === "1") this.#drawNotes(lesson);
     else {
       const { lesson_step: step, lesson_work: shown } = this.#choice;

@@ -1,1 +1,1 @@
-"""Chapter 3: attention on numbers small enough to check with a pencil."""
+"""Attention on numbers small enough to check with a pencil."""

@@ -1,1 +1,1 @@
-"""Chapter 6: the parts of a transformer block besides attention, and their purpose."""
+"""The parts of a transformer block besides attention, and their purpose."""

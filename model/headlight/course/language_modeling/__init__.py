@@ -1,1 +1,1 @@
-"""Chapter 9: the training tasks of models, on the learner's own sentence."""
+"""The training tasks of models, on the learner's own sentence."""

@@ -1,1 +1,1 @@
-"""Chapter 5: masks, and common mistakes with them."""
+"""Masks, and common mistakes with them."""

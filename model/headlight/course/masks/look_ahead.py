@@ -69,7 +69,7 @@ def other_mask(model: Checkpoint, text: str, mask: str) -> ScreenRows:
     own, tokens = next_token_losses(model, model.model, text)
     other, _ = next_token_losses(model, variant(model.model, masks=chosen.masks), text)
     means = float(own.mean()), float(other.mean())
-    told = _reading(*means) if mask == "none" else STRICT
+    told = told_of_lifted(*means) if mask == "none" else STRICT
     return (
         row(
             BarsView(
@@ -86,7 +86,7 @@ def other_mask(model: Checkpoint, text: str, mask: str) -> ScreenRows:
     )
 
 
-def _reading(own: float, lifted: float) -> str:
+def told_of_lifted(own: float, lifted: float) -> str:
     """The meaning of the difference of two mean losses."""
     if lifted < own - NOTABLE:
         return "It is better because each token can see the one it has to predict: this says nothing about writing."

@@ -1,1 +1,1 @@
-"""Chapter 8: other functions from scores to weights, and their cost."""
+"""Other functions from scores to weights, and their cost."""
