@@ -31,7 +31,7 @@ class WellKnown:
 
     def listed(self, limits: Settings) -> ListedModel:
         """Its card, with what opening it needs on this server."""
-        details = {"Size": self.size, "Heads": self.heads, "Needs": self.needs(limits)}
+        details = {"Id": self.hub_id, "Size": self.size, "Heads": self.heads, "Needs": self.needs(limits)}
         return ListedModel(
             name=self.hub_id,
             title=self.title,
@@ -47,7 +47,7 @@ class WellKnown:
     def needs(self, limits: Settings) -> str:
         """What opening it needs, in a sentence."""
         download = f"{self.megabytes:,} MB from the Hugging Face Hub"
-        folder = f"a folder with {FILES} of huggingface.co/{self.hub_id}"
+        folder = f"a folder with its {FILES}"
         if may_download(limits):
             return f"a download of {download}, or the path of {folder}"
         if not limits.shared:

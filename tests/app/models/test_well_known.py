@@ -19,7 +19,7 @@ from tests.app.pages import alone
     ("limits", "gpt2", "bert"),
     [
         (Settings(shared=False), "a download of 548 MB", "a download of 440 MB"),
-        (Settings(shared=True), "Headlight on your own machine", "an upload of a folder with config.json"),
+        (Settings(shared=True), "Headlight on your own machine", "an upload of a folder with its config.json"),
     ],
 )
 def test_a_card_says_what_its_model_needs_here(
@@ -43,7 +43,7 @@ def test_a_model_that_is_here_has_no_second_card_unless_it_is_broken() -> None:
 
 def test_where_the_hub_is_disabled_a_folder_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert WELL_KNOWN[0].needs(Settings(shared=False)).startswith("the path of a folder with config.json")
+    assert WELL_KNOWN[0].needs(Settings(shared=False)).startswith("the path of a folder with its config.json")
     assert not may_download(Settings(shared=False))
 
 
