@@ -1,6 +1,6 @@
 // The teacher's sheet: the link for the class, then its answers and places, and one student's view.
 
-import { createElement, setAvailable, updateChildren } from "../../ui/frontend/dom/dom.ts";
+import { createElement, sentenceNodes, setAvailable, updateChildren } from "../../ui/frontend/dom/dom.ts";
 import { findAll, findByTestId, listenToSheet } from "../../ui/frontend/dom/elements.ts";
 import { linkNotes } from "../../ui/frontend/export/link_notes.ts";
 import { askRoute, failureText } from "../../ui/frontend/server.ts";
@@ -417,7 +417,7 @@ function createBar({ label, count, isRight, mistake }: Bar, total: number) {
 
 /** Set a text only if it changed, so that screen readers do not repeat it. */
 function setText(element: HTMLElement, text: string) {
-  if (element.textContent !== text) element.textContent = text;
+  if (element.textContent !== text) element.replaceChildren(...sentenceNodes(text));
 }
 
 function duration(seconds: number) {

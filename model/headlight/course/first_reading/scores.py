@@ -223,7 +223,7 @@ def scaled(text: str, model: Checkpoint) -> ScreenRows:
 
 
 SCALED = Screen(
-    title="Why divide by √d_k?",
+    title="Why divide by √d?",
     lesson="A product of many channels is a large number, and a softmax of large numbers puts all weight on one token. "
     "Take the division away from one head of a trained model.",
     controls={"text": STORY, "model": PLAIN},
