@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headlight.views.words import digits, percent, signed
+from headlight.views.words import digits, percent, places, signed
 from tests.shown_numbers import odd_numbers
 
 ROOT = Path(__file__).parents[1]
@@ -76,9 +76,14 @@ def test_a_summand(number: float, text: str) -> None:
     assert signed(number) == text
 
 
-@pytest.mark.parametrize(("share", "places", "text"), WRITTEN["percent"])
-def test_a_share(share: float, places: int, text: str) -> None:
-    assert percent(share, places) == text
+@pytest.mark.parametrize(("share", "count", "text"), WRITTEN["percent"])
+def test_a_share(share: float, count: int, text: str) -> None:
+    assert percent(share, count) == text
+
+
+@pytest.mark.parametrize(("number", "count", "text"), WRITTEN["places"])
+def test_decimal_places(number: float, count: int, text: str) -> None:
+    assert places(number, count) == text
 
 
 def test_what_all_import_imports_nothing_of_headlight() -> None:

@@ -89,29 +89,44 @@ def _run() -> None:
     if page is not explore:
         session.forget_opening()
     if not state.embedded:
-        _draw_above(state)
+        sidebar.presenter_mode(state)
+    body = st.container()
+    if not state.embedded:
+        _draw_class(state)
         weights_slot = _draw_sidebar(state, entries, pages, page)
-    if replaced:
-        st.info(escape_markdown(replaced), icon=":material/swap_horiz:")
+    with body:
+        if replaced:
+            st.info(escape_markdown(replaced), icon=":material/swap_horiz:")
+        _draw_body(page, chosen, state, entries, weights_slot)
+
+
+def _draw_body(
+    page: ModuleType,
+    chosen: Page,
+    state: State,
+    entries: tuple[AvailableModel, ...],
+    weights_slot: DeltaGenerator,
+) -> None:
+    """The page, and what is wrong with its model's weights."""
     warning_slot = st.empty()
-    if entries and page is not checkpoints and not chooses_own_models(page):
-        entry = chosen_entry(state, entries)
-        if known := _known_report(entry):
-            _show_warning(warning_slot, known.warning)
+    if not entries or page is checkpoints or chooses_own_models(page):
         chosen.run()
-        if not state.embedded:
-            _report_weights(
-                weights_slot, warning_slot, state, entry
-            )  # after the page is painted: checking every weight takes time
-    else:
-        chosen.run()
+        return
+    entry = chosen_entry(state, entries)
+    if known := _known_report(entry):
+        _show_warning(warning_slot, known.warning)
+    chosen.run()
+    if not state.embedded:
+        _report_weights(
+            weights_slot, warning_slot, state, entry
+        )  # after the page is painted: checking every weight takes time
 
 
-def _draw_above(state: State) -> None:
-    """The components above every page: presenter mode, the room and scenes."""
-    sidebar.presenter_mode(state)
-    sidebar.room(state, TITLES)
-    sidebar.scenes(state, TITLES)
+def _draw_class(state: State) -> None:
+    """The room and scenes: above the page on the screen, behind it for the keyboard, whose first stop is its text."""
+    with st.container(key="class"):
+        sidebar.room(state, TITLES)
+        sidebar.scenes(state, TITLES)
 
 
 def _configure(state: State) -> None:

@@ -80,6 +80,17 @@ def signed(number: float) -> str:
     return f"{'+' if number > 0 else ''}{three_digits(number)}"
 
 
+def places(number: SupportsFloat, count: int = 2) -> str:
+    """A number with so many decimal places; what they do not show has no sign. Finite numbers only."""
+    written = _in_places(Decimal(float(number)), count)
+    return f"{written or abs(written):,}".replace("-", "−")
+
+
+def _in_places(number: Decimal, count: int) -> Decimal:
+    exact = Context(prec=400)  # more digits than any float has
+    return number.quantize(Decimal(1).scaleb(-count), ROUND_HALF_UP, exact)
+
+
 def equals(
     written: SupportsFloat, result: SupportsFloat, write: Callable[[float], str] = three_digits
 ) -> Literal["=", "≈"]:
@@ -95,9 +106,7 @@ def percent(share: SupportsFloat, places: int = 1) -> str:
         return "–"
     if abs(share) < 0.5 * 10 ** -(places + 2):
         return "0 %" if share == 0 else f"<{least}" if share > 0 else f">−{least}"
-    exact = Context(prec=400)  # more digits than any float has
-    written = Decimal(100 * share).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, exact)
-    return f"{written:,} %".replace("-", "−")
+    return f"{_in_places(Decimal(100 * share), places):,} %".replace("-", "−")
 
 
 def signed_percent(share: SupportsFloat, places: int = 1) -> str:

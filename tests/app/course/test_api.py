@@ -92,8 +92,8 @@ def test_nothing_that_tells_the_answer_is_sent_before_it_is_given(client: TestCl
     assert answer["rows"] == [row | {"question": None} for row in plain(rows[: place + question.shows_row])]
     sent = answer["question"]
     assert set(sent) == {"place", "kind", "text", "options", "rows", "columns", "ruled_out", "hints", "more_hints",
-                         "given", "said", "is_settled", "is_right"}  # fmt: skip
-    assert (sent["said"], sent["hints"], sent["is_settled"]) == ("", [], False)
+                         "given", "said", "mistake", "is_settled", "is_right"}  # fmt: skip
+    assert (sent["said"], sent["mistake"], sent["hints"], sent["is_settled"]) == ("", "", [], False)
     answer = tried(question.right, **(question.solution if isinstance(question, Goal) else {}))
     assert [*answer["answered"], answer["question"]][0]["is_right"]
     assert KINDS[sent["kind"]] is type(question)

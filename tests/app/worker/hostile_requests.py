@@ -81,6 +81,7 @@ PARTS = {
     "alignment": ("tokens", "words", "position", "x"),
     "stack": ("", "decoder", "encoder", "x"),
     "format": ("csv", "json", "npz", "parquet", "html", "x"),
+    "lesson_step": ("", "2", "99", "x"),
     "neuron": ("", "1", "0.3", "99999.999999999", "x"),
     "chapter": ("", "masks", "x"),
     "client_id": ("", "a", "\0", "x" * 64),

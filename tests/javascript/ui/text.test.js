@@ -9,6 +9,7 @@ import { inlineText, truncateText, visibleText } from "../../../app/headlight_ap
 import {
   formatNumber,
   formatPercent,
+  formatPlaces,
   formatShort,
   formatSigned,
 } from "../../../app/headlight_app/ui/frontend/dom/numbers.ts";
@@ -46,6 +47,7 @@ test("numbers are written as by the server", () => {
   for (const [number, count, text] of written.digits) assert.equal(formatNumber(number, count), text);
   for (const [number, text] of written.signed) assert.equal(formatSigned(number), text);
   for (const [share, places, text] of written.percent) assert.equal(formatPercent(share, places), text);
+  for (const [number, places, text] of written.places) assert.equal(formatPlaces(number, places), text);
 });
 
 test("shares are percentages; very small ones are shown as <0.1 %", () => {

@@ -118,11 +118,16 @@ class Read:
         return network
 
 
+def share(weight: float) -> str:
+    """A share as `numbers_of` reads it; a very small one is told as less than 1 %."""
+    return f"{max(weight, 0.01) if weight else 0:.0%}"
+
+
 def look(at: Read) -> Checked:
     weights = at.weights(*at.place())
     [query] = at.asked()
     assert at.place() == (4, 5), "the head of the default sentence stays"
-    of = {name: {f"{weights[query, other]:.0%}", f"{weights[other, query]:.0%}"} for other, name in enumerate(at.names)}
+    of = {name: {share(weights[query, other]), share(weights[other, query])} for other, name in enumerate(at.names)}
     return {f"{weights[query].max():.0%}", "1.00"}, at.names[int(weights[query].argmax())], of
 
 
@@ -211,7 +216,11 @@ def without_positions(at: Read) -> Checked:
     nearest = min((0.0, evenly, share), key=lambda each: abs(each - left))
     chances = (at.expected(trace["logits"][:-1]) for trace in (at.trace, bare))
     numbers = {f"{each:.0%}" for each in (share, left, evenly, *chances)}
-    option = {0.0: "none", evenly: f"{evenly:.0%}, as if it looked at all tokens alike", share: f"{share:.0%}, as now"}
+    option = {
+        0.0: "none",
+        evenly: f"{100 * evenly:.0f} %, as if it looked at all tokens alike",
+        share: f"{100 * share:.0f} %, as now",
+    }
     return numbers | {f"{left:.3g}"}, option[nearest], {}
 
 
@@ -290,11 +299,11 @@ def layers(at: Read) -> Checked:
         trace = run(other.model, other.tokenizer, at.text)
         shares[name] = followed(at, trace[f"decoder.{layer}.self.weights"][head])
         title = at.views(HeatMapView)[number].title
-        numbers |= set(re.findall(r"\d+%", title))
+        numbers |= set(numbers_of(title))
         weights = at.weights(*at.place(number))
         patterns = {"before": np.diag(weights, -1), "itself": np.diag(weights)[1:], "first token": weights[1:, 0]}
         [pattern] = (cells for words, cells in patterns.items() if title.endswith(words))
-        assert f" {pattern.mean():.0%} " in title
+        assert f" {100 * pattern.mean():.0f} % " in title
     worst = min(shares, key=lambda name: shares[name])
     is_needed = shares[worst] <= 2 / 3 * followed(at, at.weights(layer, head))
     assert ("needs it." in said(at.rows)) == is_needed

@@ -2,7 +2,7 @@
 
 import { saveFile } from "../../ui/frontend/dom/clipboard.ts";
 import { createButton, createElement } from "../../ui/frontend/dom/dom.ts";
-import { createEntries } from "../../ui/frontend/entries.ts";
+import { createEntries } from "../../ui/frontend/dom/entries.ts";
 import type { Open } from "./contents.ts";
 import type { ContentsEntry } from "./contract.ts";
 import type { Station } from "./path.ts";

@@ -6,7 +6,7 @@ import { defineComponent, Reporter } from "../../ui/frontend/bridge.ts";
 import { saveBlob } from "../../ui/frontend/dom/clipboard.ts";
 import { createButton, createElement, listenTo, updateChildren } from "../../ui/frontend/dom/dom.ts";
 import { find, findAll, findByTestId } from "../../ui/frontend/dom/elements.ts";
-import { createEntries } from "../../ui/frontend/entries.ts";
+import { createEntries } from "../../ui/frontend/dom/entries.ts";
 import { listenToLeaving } from "../../ui/frontend/leaving.ts";
 import { togglePresenter } from "../../ui/frontend/presenter.ts";
 import { askRoute, failureText, fetchFile } from "../../ui/frontend/server.ts";

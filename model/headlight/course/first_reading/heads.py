@@ -36,6 +36,7 @@ from headlight.tracing.trace import Trace
 from headlight.views.forms import bars
 from headlight.views.kinds import BarsView, HeatMapView
 from headlight.views.rows import row
+from headlight.views.words import percent, places
 
 
 def two_heads(text: str, model: Checkpoint) -> ScreenRows:
@@ -75,11 +76,11 @@ def two_heads(text: str, model: Checkpoint) -> ScreenRows:
             ),
             question=_ask_half((tokens[query], tokens[key]), rows[:, key], names),
         ),
-        f"On average the two share {overlap:.0%} of a row: the weights that both give to the same tokens. A row adds "
-        "up to 1, so a head that did the work of both would find half of each. Without "
-        f"{names[0]} the right next token gets {without[0]:.1%} instead of {whole:.1%}, without {names[1]} "
-        f"{without[1]:.1%}. Other heads often do part of the same work, so a small change does not show that a head is "
-        "useless.",
+        f"On average the two share {percent(overlap, 0)} of a row: the weights that both give to the same tokens. A "
+        "row adds up to 1, so a head that did the work of both would find half of each. Without "
+        f"{names[0]} the right next token gets {percent(without[0])} instead of {percent(whole)}, without {names[1]} "
+        f"{percent(without[1])}. Other heads often do part of the same work, so a small change does not show that a "
+        "head is useless.",
     )
 
 
@@ -93,7 +94,7 @@ def _ask_half(pair: tuple[str, str], weights: np.ndarray, names: list[str]) -> Q
     mistakes[one] = f"That is what {names[0]} gives alone. Here only half of the row is left for its work."
     mistakes.pop((one + other) / 2, None)
     return ask_number(
-        f"“{query}” gives “{key}” {one}% in {names[0]} and {other}% in {names[1]}. One head has to do the work of "
+        f"“{query}” gives “{key}” {one} % in {names[0]} and {other} % in {names[1]}. One head has to do the work of "
         "both, with half of its row for each. How much, in percent, does it give?",
         (one + other) / 2,
         *mistakes.items(),
@@ -142,8 +143,8 @@ def side_by_side(text: str, model: Checkpoint, head: int) -> ScreenRows:
     longest, best, whole = int(lengths.argmax()), int(written_lengths.argmax()), written.sum(0)
     asked = sorted({*largest(written_lengths, range(len(z)), 4), longest})
     options = {names[each]: float(written_lengths[each]) for each in asked}
-    says = {name: f"Without it the vector differs by {length:.2f}." for name, length in options.items()}
-    says[names[longest]] = f"Its z is the longest, {lengths[longest]:.2f}. {says[names[longest]]}"
+    says = {name: f"Without it the vector differs by {places(length)}." for name, length in options.items()}
+    says[names[longest]] = f"Its z is the longest, {places(lengths[longest])}. {says[names[longest]]}"
     token = token_names(trace.text)[-1]
     return (
         row(
@@ -166,12 +167,12 @@ def side_by_side(text: str, model: Checkpoint, head: int) -> ScreenRows:
                 f"Switch off one head after the other. Which one changes most what the layer adds to “{token}”?",
                 options,
                 says,
-                f"Without it the vector differs by {written_lengths[best]:.2f}.",
+                f"Without it the vector differs by {places(written_lengths[best])}.",
             ),
         ),
         f"Each head has rows of W_O of its own, so what a layer adds is a sum of its heads: {len(z)} vectors, "
-        f"{np.linalg.norm(whole):.2f} long together. They point in different directions: one after the other they "
-        f"would be {written_lengths.sum():.2f} long.",
+        f"{places(np.linalg.norm(whole))} long together. They point in different directions: one after the other they "
+        f"would be {places(written_lengths.sum())} long.",
     )
 
 

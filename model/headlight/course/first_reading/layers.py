@@ -32,7 +32,7 @@ from headlight.tracing.trace import Trace
 from headlight.views.forms import bars
 from headlight.views.kinds import ChangesView, LinesView, TableView
 from headlight.views.rows import row
-from headlight.views.words import percent
+from headlight.views.words import percent, places
 
 INDUCTION = "induction"
 KEPT = 2 / 3  # of a share: a head is needed if less is left without it
@@ -53,7 +53,7 @@ def _needed(trace: Trace) -> tuple[Place, dict[Place, str]]:
     for metric, words in (("previous", "the token before"), ("current", "itself"), ("first", "the first token")):
         best = np.nan_to_num(metrics[metric][: found[0]], nan=-1)
         place = tuple(map(int, np.unravel_index(int(best.argmax()), best.shape)))
-        earlier.setdefault((place[0], place[1]), f"gives {best.max():.0%} to {words}")
+        earlier.setdefault((place[0], place[1]), f"gives {percent(best.max(), 0)} to {words}")
     return found, earlier
 
 
@@ -72,7 +72,7 @@ def two_layers(text: str, model: Checkpoint) -> ScreenRows:
             map_of(trace, (layer, head)),
             *(map_of(trace, each, f"{head_title(each).capitalize()} {does}") for each, does in earlier.items()),
             text=f"Where a word comes a second time, {name} looks at the word that followed it the first time: with "
-            f"{share:.0%} of its attention. Beside it are heads of the layers before it.",
+            f"{percent(share, 0)} of its attention. Beside it are heads of the layers before it.",
         ),
         row(
             map_of(runs[worst], (layer, head), f"{name.capitalize()}, without {head_title(worst)}"),
@@ -85,8 +85,8 @@ def two_layers(text: str, model: Checkpoint) -> ScreenRows:
             question=ask_largest(
                 f"Switch one of those off. Without which is this share of {name} smallest?",
                 options,
-                {each: f"Without it the share is still {chance:.0%}." for each, chance in options.items()},
-                f"Without it the share goes from {share:.0%} to {left[worst]:.0%}.",
+                {each: f"Without it the share is still {percent(chance, 0)}." for each, chance in options.items()},
+                f"Without it the share goes from {percent(share, 0)} to {percent(left[worst], 0)}.",
                 least=True,
             ),
         ),
@@ -145,8 +145,8 @@ def stream(text: str, model: Checkpoint) -> ScreenRows:
                 "logit",
                 x_labels=("embedding", *names),
             ),
-            text=f"After “{token_names(trace.text)[-1]}” the model expects “{guess}” ({chance:.1%}). Each layer adds "
-            "to the token's vector, and so to the logit of this word.",
+            text=f"After “{token_names(trace.text)[-1]}” the model expects “{guess}” ({percent(chance)}). Each layer "
+            "adds to the token's vector, and so to the logit of this word.",
         ),
         row(
             ChangesView(f"What is added to the logit of “{guess}”", tuple(parts.items()), end=("all together", total)),
@@ -154,15 +154,15 @@ def stream(text: str, model: Checkpoint) -> ScreenRows:
                 f"Which layer adds most to “{guess}”?",
                 tuple(options),
                 list(options).index(best),
-                {name: f"It adds {amount:+.2f}." for name, amount in options.items()},
-                f"It adds {options[best]:+.2f} of {total:.2f}.",
+                {name: f"It adds {places(amount)}." for name, amount in options.items()},
+                f"It adds {places(options[best])} of {places(total)}.",
                 hints=("Look for the steepest step of the line.",),
             ),
         )
         if count > 1
         else ChangesView(f"What is added to the logit of “{guess}”", tuple(parts.items())),
-        f"The parts add up to {total:.2f}: by so much is the logit of “{guess}” above the mean of all tokens. Nothing "
-        "is overwritten in this stream; a layer that wants to change something adds to it.",
+        f"The parts add up to {places(total)}: by so much is the logit of “{guess}” above the mean of all tokens. "
+        "Nothing is overwritten in this stream; a layer that wants to change something adds to it.",
     )
 
 

@@ -22,6 +22,7 @@ from headlight.tracing.run import run
 from headlight.views.forms import bars
 from headlight.views.kinds import BarsView, TokensView
 from headlight.views.rows import row
+from headlight.views.words import percent, places
 
 
 def look(text: str, model: Checkpoint) -> ScreenRows:
@@ -32,11 +33,15 @@ def look(text: str, model: Checkpoint) -> ScreenRows:
     line, column = weights[query], weights[:, query]
     asked, best = names[query], names[int(line.argmax())]
     options = {names[at]: float(line[at]) for at in largest(line, range(len(names)))}
-    says = {name: f"“{asked}” gives it {share:.0%}; another token gets more." for name, share in options.items()}
+    says = {
+        name: f"“{asked}” gives it {percent(share, 0)}; another token gets more." for name, share in options.items()
+    }
     if column[[at for at in range(len(names)) if at != query]].any():
         at = max((at for at in range(len(names)) if at != query), key=lambda at: column[at])
         options.setdefault(names[at], float(line[at]))
-        says[names[at]] = f"“{names[at]}” gives “{asked}” {column[at]:.0%}. Read the row of “{asked}”, not its column."
+        says[names[at]] = (
+            f"“{names[at]}” gives “{asked}” {percent(column[at], 0)}. Read the row of “{asked}”, not its column."
+        )
     return (
         row(
             map_of(trace, (layer, head), is_small=False),
@@ -46,11 +51,11 @@ def look(text: str, model: Checkpoint) -> ScreenRows:
         row(
             bars(f"The row of “{asked}”", [names[at] for at in keys], line[keys], high=1.0),
             question=ask_largest(
-                f"Which token does “{asked}” look at most?", options, says, f"It gets {line.max():.0%}."
+                f"Which token does “{asked}” look at most?", options, says, f"It gets {percent(line.max(), 0)}."
             ),
         ),
-        f"“{asked}” gives “{best}” {line.max():.0%} of its attention. All weights of the row add up to "
-        f"{line.sum():.2f}. Change a word of the sentence, and see which weights follow.",
+        f"“{asked}” gives “{best}” {percent(line.max(), 0)} of its attention. All weights of the row add up to "
+        f"{places(line.sum())}. Change a word of the sentence, and see which weights follow.",
     )
 
 
@@ -77,21 +82,21 @@ def take(text: str, model: Checkpoint) -> ScreenRows:
         names[at]: read(model, text, [f"{trace.config.stacks[-1]}.*.self.mask[:,{last},{at}]=set:0"]) for at in hidden
     }
     after = {name: float(each.probabilities()[token]) for name, each in runs.items()}
-    says = {name: f"Without “{name}” it still gets {chance:.1%}." for name, chance in after.items()}
+    says = {name: f"Without “{name}” it still gets {percent(chance)}." for name, chance in after.items()}
     most, worst = names[int(attention[:last].argmax())], min(after, key=lambda name: after[name])
     _, instead, share = first_guess(runs[worst], model)
     looks = f"Of those before it, “{names[last]}” looks most at “{most}”"
     told = "and hiding that one matters most" if most == worst else f"but hiding “{worst}” matters more"
-    left = "" if most == worst else f" Without “{most}” it still gets {after[most]:.1%}."
+    left = "" if most == worst else f" Without “{most}” it still gets {percent(after[most])}."
     return (
         row(
             TokensView(
                 f"What “{names[last]}” looks at, on average over all heads",
                 names,
                 shades=attention / attention.max(),
-                below=tuple(f"{share:.0%}" for share in attention),
+                below=tuple(f"{percent(share, 0)}" for share in attention),
             ),
-            f"After “{names[last]}” the model expects “{guess}” ({before:.1%}).",
+            f"After “{names[last]}” the model expects “{guess}” ({percent(before)}).",
         ),
         row(
             BarsView(
@@ -105,11 +110,11 @@ def take(text: str, model: Checkpoint) -> ScreenRows:
                 "probability?",
                 after,
                 says,
-                f"Without it “{guess}” gets {after[worst]:.1%} instead of {before:.1%}.",
+                f"Without it “{guess}” gets {percent(after[worst])} instead of {percent(before)}.",
                 least=True,
             ),
         ),
-        f"{looks}, {told}: the model then expects “{instead}” ({share:.1%}).{left} A "
+        f"{looks}, {told}: the model then expects “{instead}” ({percent(share)}).{left} A "
         "weight is the share that is taken of a token's value, a vector. It does not say how much that vector matters.",
     )
 

@@ -25,6 +25,7 @@ from headlight.nn.transformer import variant
 from headlight.questions.asking import ask_nearest, ask_whether
 from headlight.views.kinds import HeatMapView, LinesView
 from headlight.views.rows import row
+from headlight.views.words import percent, places
 
 ALIKE = 0.005  # a difference of two cosines that is visible
 TEXT = TextControl("Sentence", "The dog saw the cat and the cat ran home.", longest=160)
@@ -45,7 +46,7 @@ def without_positions(text: str, model: Checkpoint) -> ScreenRows:
     return (
         row(
             map_of(trace, place),
-            text=f"A stripe below the diagonal: {name} gives {share:.0%} of its attention to the token before.",
+            text=f"A stripe below the diagonal: {name} gives {percent(share, 0)} of its attention to the token before.",
         ),
         row(
             map_of(other, place, "The same head without positions"),
@@ -54,16 +55,17 @@ def without_positions(text: str, model: Checkpoint) -> ScreenRows:
                 "before?",
                 {
                     "none": 0.0,
-                    f"{evenly:.0%}, as if it looked at all tokens alike": evenly,
-                    f"{share:.0%}, as now": share,
+                    f"{percent(evenly, 0)}, as if it looked at all tokens alike": evenly,
+                    f"{percent(share, 0)}, as now": share,
                 },
                 left,
-                {f"{share:.0%}, as now": "Then it would know its neighbour by the words alone."},
+                {f"{percent(share, 0)}, as now": "Then it would know its neighbour by the words alone."},
             ),
         ),
-        f"It goes from {share:.0%} to {left:.0%}; looking at all tokens alike would give {evenly:.0%}. “The one "
-        "before” is nothing that a word can tell of itself: the head reads positions. The right next token gets "
-        f"{chance(trace):.0%} on average with positions, and {chance(other):.0%} without.",
+        f"It goes from {percent(share, 0)} to {percent(left, 0)}; looking at all tokens alike would give "
+        f"{percent(evenly, 0)}. “The one before” is nothing that a word can tell of itself: the head reads positions. "
+        f"The right next token gets {percent(chance(trace), 0)} on average with positions, and "
+        f"{percent(chance(other), 0)} without.",
     )
 
 
@@ -119,8 +121,8 @@ def vectors(text: str, model: Checkpoint) -> ScreenRows:
                 f"Look at the curve: {told}.",
             ),
         ),
-        f"Of all before, position {nearest} is the most alike, with a cosine of {cosines[nearest]:.2f}; position 0 has "
-        f"{cosines[0]:.2f}. A head can compare such vectors, and so find the token before, or one far away.",
+        f"Of all before, position {nearest} is the most alike, with a cosine of {places(cosines[nearest])}; position "
+        f"0 has {places(cosines[0])}. A head can compare such vectors, and so find the token before, or one far away.",
     )
 
 

@@ -30,6 +30,7 @@ from headlight.tracing.trace import Trace
 from headlight.views.forms import bars
 from headlight.views.kinds import BarsView, MatrixView
 from headlight.views.rows import row
+from headlight.views.words import percent, places
 
 PLAIN = replace(MODEL, needs="softmax")
 SHOWN, CERTAIN = 8, 0.95
@@ -64,21 +65,21 @@ def softmax(text: str, model: Checkpoint) -> ScreenRows:
                 colours="none",
             ),
             question=ask_number(
-                f"The scores of “{names[one]}” and “{names[other]}” are {scores[one]:.2f} and {scores[other]:.2f}. How "
-                "many times the weight of the second does the first get?",
+                f"The scores of “{names[one]}” and “{names[other]}” are {places(scores[one])} and "
+                f"{places(scores[other])}. How many times the weight of the second does the first get?",
                 exp(apart),
                 (apart, "That is the difference of the scores. Take e to the power of it."),
                 *(
                     [(scores[one] / scores[other], "That is the ratio of the scores. Their difference counts.")]
                     * bool(scores[other])
                 ),
-                hints=(f"The scores differ by {apart:.2f}.", f"It is e to the power of {apart:.2f}."),
-                because=f"The weights are {weights[one]:.3f} and {weights[other]:.3f}, and e to the power of "
-                f"{apart:.2f} is {exp(apart):.2f}.",
+                hints=(f"The scores differ by {places(apart)}.", f"It is e to the power of {places(apart)}."),
+                because=f"The weights are {places(weights[one], 3)} and {places(weights[other], 3)}, and e to the "
+                f"power of {places(apart)} is {places(exp(apart))}.",
             ),
         ),
         f"The softmax takes e to the power of each score, and divides by the sum, so that the row adds up to "
-        f"{weights.sum():.2f}. A score that is larger by 1 gets {exp(1):.2f} times the weight.",
+        f"{places(weights.sum())}. A score that is larger by 1 gets {places(exp(1))} times the weight.",
     )
 
 
@@ -133,12 +134,15 @@ def one_sided(text: str, model: Checkpoint) -> ScreenRows:
                 names,
                 names,
                 (asked, key),
-                ((key, asked), f"That one is {back:.2f}. A row is the token that looks, a column the one looked at."),
+                (
+                    (key, asked),
+                    f"That one is {places(back)}. A row is the token that looks, a column the one looked at.",
+                ),
                 hints=(
                     f"Compare row “{names[asked]}”, column “{names[key]}” with row “{names[key]}”, column "
                     f"“{names[asked]}”.",
                 ),
-                because=f"It is {there:.2f}; the other way round it is {back:.2f}.",
+                because=f"It is {places(there)}; the other way round it is {places(back)}.",
             ),
         ),
         "To look at a token is not to be looked at by it. Each token's vector is multiplied by three learned tables: "
@@ -189,19 +193,19 @@ def scaled(text: str, model: Checkpoint) -> ScreenRows:
             f"Scores of the row of “{asked}” in {head_title((layer, head))}",
             names,
             scores,
-            note=f"They spread by {spread:.2f} (standard deviation).",
+            note=f"They spread by {places(spread)} (standard deviation).",
         ),
         row(
             map_of(trace, (layer, head), "With the division"),
             map_of(other, (layer, head), "Without it"),
             question=ask_number(
                 f"Queries and keys have {root * root:.0f} channels here, and their products were divided by "
-                f"√{root * root:.0f} = {root:.2f}. The scores spread by {spread:.2f}. By how much without the "
+                f"√{root * root:.0f} = {places(root)}. The scores spread by {places(spread)}. By how much without the "
                 "division?",
                 spread * root,
                 (spread * root * root, "That is multiplied by d_k. Take its square root."),
                 (spread / root, "That is divided once more. Without the division they are larger."),
-                hints=(f"Undo the division: multiply by {root:.2f}.",),
+                hints=(f"Undo the division: multiply by {places(root)}.",),
                 because="All scores grow alike, and so do the distances between them.",
             ),
         ),
@@ -211,11 +215,12 @@ def scaled(text: str, model: Checkpoint) -> ScreenRows:
             series={name: line[shown] for name, line in lines.items()},
             high=1.0,
         ),
-        f"Without the division “{names[top]}” gets {lines['not'][top]:.0%} instead of {lines['divided'][top]:.0%}. "
+        f"Without the division “{names[top]}” gets {percent(lines['not'][top], 0)} instead of "
+        f"{percent(lines['divided'][top], 0)}. "
         + (
             f"In training that matters: when the score of “{names[top]}” in the softmax grows by a little, its weight "
-            f"grows by {slopes['divided']:.3f} times as much with the division and {slopes['not']:.3f} times without. "
-            "A row that is almost certain hardly learns."
+            f"grows by {places(slopes['divided'], 3)} times as much with the division and {places(slopes['not'], 3)} "
+            "times without. A row that is almost certain hardly learns."
             if slopes["not"] < slopes["divided"] and lines["not"][top] > CERTAIN
             else "Here the row stays spread. Where almost all weight is on one token, a row hardly learns."
         ),

@@ -18,6 +18,7 @@ from headlight.tracing.inputs import encode_input
 from headlight.views.forms import bars
 from headlight.views.kinds import HeatMapView, MatrixView, TokensView
 from headlight.views.rows import row
+from headlight.views.words import places
 
 CHANNELS, MOST_WORDS, NEIGHBOURS = 32, 10, 6
 ONE_EACH = "Here each word is one token, and each mark is one of its own"
@@ -109,7 +110,7 @@ def vectors(words: str, model: Checkpoint) -> ScreenRows:
                 f"Which of the other words has the vector most like that of “{names[asked]}”?",
                 options,
                 {name: f"Its cosine with “{names[asked]}” is {cosine:z.2f}." for name, cosine in options.items()},
-                f"Their cosine is {options[best]:.2f}.",
+                f"Their cosine is {places(options[best])}.",
             ),
         ),
         bars(

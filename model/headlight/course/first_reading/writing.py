@@ -15,12 +15,12 @@ from headlight.course.screen import Screen, ScreenRows, link
 from headlight.course.sentences import continuation
 from headlight.course.tokens.split_screens import MAX_TRAINING_CHARACTERS, small_text
 from headlight.nn.transformer import Transformer
-from headlight.questions.asking import ask_largest, ask_nearest
+from headlight.questions.asking import ask_largest, ask_measured
 from headlight.training.train_step import cross_entropy
 from headlight.views.forms import bars
 from headlight.views.kinds import LinesView, TableView, TokensView
 from headlight.views.rows import row
-from headlight.views.words import digits, format_count
+from headlight.views.words import digits, format_count, places
 
 BEGINNING, WRITTEN_TOKENS, SEED = 3, 24, 2  # words; tokens; of the model and of what is drawn
 SHIPPED = "stories-causal"
@@ -32,7 +32,9 @@ def targets(text: str, model: Checkpoint) -> ScreenRows:
     names, found = token_names(trace.text), losses(trace)
     most, least = largest(found, range(len(found)), 3), largest(-found, range(len(found)), 2)
     options = {names[at + 1]: float(found[at]) for at in sorted({*most, *least})}
-    says = {name: f"Its loss is {loss:.2f} nats: a probability of {_chance(loss)}." for name, loss in options.items()}
+    says = {
+        name: f"Its loss is {places(loss)} nats: a probability of {_chance(loss)}." for name, loss in options.items()
+    }
     best = max(options, key=lambda name: options[name])
     mean = float(found.mean())
     return (
@@ -46,10 +48,10 @@ def targets(text: str, model: Checkpoint) -> ScreenRows:
                 "Which of these surprises the model most, after the words before it?",
                 options,
                 says,
-                f"Its probability was {_chance(options[best])}, so its loss is {options[best]:.2f} nats.",
+                f"Its probability was {_chance(options[best])}, so its loss is {places(options[best])} nats.",
             ),
         ),
-        f"The mean of these {len(found)} losses is {mean:.2f} nats, as if the model chose each time among "
+        f"The mean of these {len(found)} losses is {places(mean)} nats, as if the model chose each time among "
         f"{exp(mean):,.0f} equally likely tokens. Training changes all tables and networks a little, again and again, "
         "so that this number falls. No labels are needed: the text is its own answer.",
     )
@@ -89,10 +91,9 @@ def two_writers(text: str, steps: int) -> ScreenRows:
     own = write(rung.model, known, ids, SEED)
     shipped = shipped_rung(SHIPPED)
     written = continuation(shipped, beginning, steps=WRITTEN_TOKENS, temperature=0.8, seed=SEED)
-    options = {f"{share * chance:.1f}": share * chance for share in (1, 0.7, 0.4, 0.1)}
     return (
         f"At first the model knows nothing: to guess among {len(known)} characters costs ln {len(known)} = "
-        f"{chance:.2f} nats for each of them.",
+        f"{places(chance)} nats for each of them.",
         row(
             LinesView(
                 "Loss in training",
@@ -101,10 +102,11 @@ def two_writers(text: str, steps: int) -> ScreenRows:
                 "step",
                 "nats for each character",
             ),
-            question=ask_nearest(
-                f"Which of these losses is nearest to what it reached in the last {LAST} of its {steps} steps?",
-                options,
+            question=ask_measured(
+                f"Which loss did it reach, as the mean of the last {LAST} of its {steps} steps?",
+                [share * chance for share in (1, 0.7, 0.4, 0.1)],
                 reached,
+                places,
             ),
         ),
         TableView(
@@ -115,8 +117,8 @@ def two_writers(text: str, steps: int) -> ScreenRows:
             ),
             title="Two writers",
         ),
-        f"The loss fell from {rung.losses[0]:.2f} to {reached:.2f} nats for each character. Both are decoders of the "
-        f"parts that you have met: the one trained here has {config.layers} layers of {config.heads} heads, "
+        f"The loss fell from {places(rung.losses[0])} to {places(reached)} nats for each character. Both are decoders "
+        f"of the parts that you have met: the one trained here has {config.layers} layers of {config.heads} heads, "
         f"{SHIPPED} {shipped.model.config.layers} layers of {shipped.model.config.heads}. They also differ in what "
         "they read, characters or pieces of words, in how much of it they have read, and in details such as the norms.",
     )

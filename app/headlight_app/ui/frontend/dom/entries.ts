@@ -1,6 +1,6 @@
 // Questions by which a learner finds what answers them, at the top of a list.
 
-import { createButton, createElement } from "./dom/dom.ts";
+import { createButton, createElement } from "./dom.ts";
 
 /** A button for each question, which opens what it is paired with. */
 export function createEntries(entries: [string, string][], open: (name: string) => void) {
