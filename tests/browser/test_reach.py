@@ -170,7 +170,7 @@ def test_the_charts_of_positions_are_no_row_of_tab_stops(visitor: Visitor) -> No
 
 def test_forced_colours_tell_apart_what_colours_told(shared_visitor: Visitor) -> None:
     shared_visitor.page.emulate_media(forced_colors="active")
-    page = shared_visitor.explore("model=stories-causal&pinned=3")
+    page = shared_visitor.explore("model=stories-causal&pinned=3&layer=2&head=5")
     for one, other in (
         ('[data-testid="head-2-5"] .tile', '[data-testid="head-2-4"] .tile'),
         ('[data-testid="tokens"] .chip.locked', '[data-testid="tokens"] .chip:not(.locked)'),

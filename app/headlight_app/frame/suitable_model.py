@@ -10,7 +10,13 @@ import streamlit as st
 from headlight_app.contract.state import OPENING, State
 from headlight_app.engine.models import AvailableModel
 from headlight_app.state.requirement import ANY_MODEL, Requirement
-from headlight_app.state.session import current_state, replace_state, reported_state, return_to
+from headlight_app.state.session import (
+    current_state,
+    replace_state,
+    reported_state,
+    return_to,
+    without_opening_head,
+)
 from headlight_app.state.url import encode_state
 
 LAST_SHOWN, REPLACED, KEPT = "_last_shown", "_replaced_model", "_kept_states"
@@ -42,6 +48,7 @@ def state_on_return(page: ModuleType, open_page: ModuleType, state: State, entri
     A page that needs another model opens with a suitable one. On return to the earlier page, its model and text are
     restored.
     """
+    state = state if page is open_page else without_opening_head(state)
     suited = with_suitable_model(page, state, entries)
     kept: State | None = st.session_state.get(KEPT, {}).get(page.PATH)
     needs_another = suited != state or requirement(open_page, state) is not ANY_MODEL

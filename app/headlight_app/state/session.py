@@ -201,6 +201,13 @@ def _without_unsaid(report: Report, state: State, reports: _Reports) -> Report:
     return report
 
 
+def without_opening_head(state: State) -> State:
+    """The state for another page, without the head that this page opened with: nobody chose it."""
+    reports: _Reports | None = st.session_state.get(REPORTS_KEY)
+    is_unchosen = reports is not None and (state.layer, state.head) == reports.opening_head
+    return state.change(layer=-1, head=-1) if is_unchosen else state
+
+
 def report_serial() -> int:
     """The number of the last applied component report."""
     session = _session()

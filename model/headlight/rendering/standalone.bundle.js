@@ -214,7 +214,7 @@ ${t}`:e;var Tt=b(()=>({drawn:null,largest:0})),br={element:"prose",draw:Za,mark:
 * { box-sizing: border-box; }
 .instrument {
   font-family: var(--st-font, sans-serif); font-size: 14px; line-height: 1.45; color: var(--ink);
-  display: flex; flex-direction: column; gap: 10px; container-type: inline-size;
+  display: flex; flex-direction: column; gap: 9px; container-type: inline-size;
   print-color-adjust: exact; /* bars and colours are content, so they are printed */
 }
 /* the browser's own sliders are nearly black beside a light accent */
@@ -301,7 +301,7 @@ textarea::placeholder { color: var(--quiet); opacity: 1; }
   font-size: 13.5px; padding: 8px 14px; border-radius: 8px;
   background: color-mix(in srgb, var(--beam) 10%, var(--surface)); border: 1px solid color-mix(in srgb, var(--beam) 28%, var(--surface));
 }
-.answer { display: flex; flex-direction: column; gap: 10px; transition: opacity 0.2s; }
+.answer { display: flex; flex-direction: column; gap: 9px; transition: opacity 0.2s; }
 .answer.stale { opacity: 0.35; pointer-events: none; }
 
 /* tokens */

@@ -214,7 +214,7 @@ def test_a_head_that_nobody_chose_stays_whatever_is_lost(visit: Visit) -> None:
     begun_with = title.inner_text()
     say(page, "Hello")
     page.get_by_test_id("head-switch").click()  # another head of this text is now clearer
-    query = wait_for_address(page, text="Hello", edits=re.compile(".+"), layer=None, head=None)
+    query = wait_for_address(page, text="Hello", edits=re.compile(".+"))
     page.reload()
     theirs = ben.open(query)
     for shown in (page, theirs):

@@ -66,7 +66,7 @@ def exported(page: Page, folder: Path, numbers: str) -> tuple[set[str], np.ndarr
 
 
 def test_a_target_is_written_again_and_its_lines_follow(shared_visitor: Visitor, tmp_path: Path) -> None:
-    page = tasks(shared_visitor, "model=dates")
+    page = tasks(shared_visitor, "model=dates&source=third+of+March+2021")
     view = page.get_by_test_id("task-translate")
     written = view.locator(".outputs .chip:visible")
     expect(written.locator("bdi")).to_have_text(list("2021-03-03"))
