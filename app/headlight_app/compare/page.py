@@ -21,6 +21,7 @@ from headlight_app.ui import export_menu
 from headlight_app.ui.component import API, VIEW_STYLES, Component, Data, shared_styles
 
 TITLE, ICON, PATH = "Compare", ":material/balance:", "compare"
+CHOOSES_HEAD = True  # one that differs much, until a person chooses another
 COMPONENT = Component(
     "compare",
     html="compare/frontend/compare.html",

@@ -19,6 +19,7 @@ from headlight_app.state.session import (
 )
 from headlight_app.state.url import encode_state
 
+SAME_HEAD = ("model", "text", "source", "attention")  # if they are the same, a page has the same head again
 LAST_SHOWN, REPLACED, KEPT = "_last_shown", "_replaced_model", "_kept_states"
 
 
@@ -48,15 +49,33 @@ def state_on_return(page: ModuleType, open_page: ModuleType, state: State, entri
     A page that needs another model opens with a suitable one. On return to the earlier page, its model and text are
     restored.
     """
-    state = state if page is open_page else without_opening_head(state)
-    suited = with_suitable_model(page, state, entries)
     kept: State | None = st.session_state.get(KEPT, {}).get(page.PATH)
+    state = _taken_along(page, open_page, state, kept)
+    suited = with_suitable_model(page, state, entries)
     needs_another = suited != state or requirement(open_page, state) is not ANY_MODEL
     if kept is None or not needs_another or kept.model == state.model:
         return suited
     if with_suitable_model(page, kept, entries) != kept or kept.model not in {"", *(entry.name for entry in entries)}:
         return suited
     return kept.change(presenter=state.presenter, device=state.device)
+
+
+def _taken_along(page: ModuleType, open_page: ModuleType, state: State, kept: State | None) -> State:
+    """What a page gets from another one: neither a teacher's notes nor a student's work.
+
+    Compare begins with a head of its own unless one was chosen, and gives back the one that `kept` has.
+    """
+    if page is open_page:
+        return state
+    state = state.change(notes="", lesson_work="")
+    if getattr(page, "CHOOSES_HEAD", False):
+        return without_opening_head(state)
+    is_same = kept is not None and all(getattr(kept, name) == getattr(state, name) for name in SAME_HEAD)
+    return (
+        state.change(layer=kept.layer, head=kept.head)
+        if kept and is_same and max(state.layer, state.head) < 0
+        else state
+    )
 
 
 def resume_state(page: ModuleType, pages: Iterable[ModuleType], entries: Sequence[AvailableModel]) -> None:

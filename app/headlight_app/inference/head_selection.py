@@ -11,7 +11,7 @@ from cachetools import LRUCache, cached
 from headlight.analysis.head_metrics import head_metrics, sharpest_head, strongest_local_head
 from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.checkpoints import CatalogEntry
-from headlight.checkpoints.catalog import card_tour
+from headlight.checkpoints.catalog import card_head, card_tour
 from headlight.checkpoints.load import read_card
 from headlight.config import Config
 from headlight.errors import EditError, HeadlightError
@@ -64,7 +64,9 @@ def default_head(entry: CatalogEntry, device: str = "auto") -> tuple[int, int]:
 
 @cached(LRUCache(256), key=lambda entry, device, location: location)
 def _plainest_head(entry: CatalogEntry, device: str, location: ModelLocation) -> tuple[int, int]:
-    """The checkpoint's first aligned head if it lists any; the first head if the search would take long."""
+    """The one that the card names, or the checkpoint's first aligned head; the first if the search takes long."""
+    if named := _named_head(entry):
+        return named
     if aligned := selected_attention(entry.config).aligned:
         return aligned[0]
     example = opening_examples(entry, device)[0]
@@ -78,6 +80,14 @@ def _plainest_head(entry: CatalogEntry, device: str, location: ModelLocation) ->
         else {}
     )
     return strongest_local_head(metrics)
+
+
+def _named_head(entry: CatalogEntry) -> tuple[int, int] | None:
+    """The head that a card names, if the attention shown first has it."""
+    path, head = card_head(read_card(entry.folder)) or ("", 0)
+    group = selected_attention(entry.config)
+    layers = [layer for layer in range(group.layers) if group.path(layer) == path]
+    return (layers[0], head) if layers and head < group.heads else None
 
 
 def clearest_alignment(traced: Trace, attention_group: AttentionGroup) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from headlight_app.access.settings import Settings
 from headlight_app.engine.contract import ListedModel
@@ -51,15 +52,16 @@ class WellKnown:
         if may_download(limits):
             return f"a download of {download}, or the path of {folder}"
         if not limits.shared:
-            return f"the path of {folder}: the Hugging Face Hub is disabled here"
+            return f"the path of {folder}: the Hugging Face Hub is disabled or not installed here"
         if self.megabytes <= limits.upload_limit:
             return f"an upload of {folder}, {self.megabytes:,} MB: this server fetches nothing"
         return f"Headlight on your own machine, which fetches {download}: this server takes no upload of that size"
 
 
 def may_download(limits: Settings) -> bool:
-    """Whether this server fetches models: it opens paths and ids, and the Hub is not disabled (HF_HUB_OFFLINE)."""
-    return not limits.shared and os.environ.get("HF_HUB_OFFLINE", "").upper() not in OFFLINE
+    """Whether this server fetches models: it opens paths and ids, and the Hub is installed and not disabled."""
+    is_disabled = os.environ.get("HF_HUB_OFFLINE", "").upper() in OFFLINE
+    return not limits.shared and not is_disabled and find_spec("huggingface_hub") is not None
 
 
 WELL_KNOWN = (

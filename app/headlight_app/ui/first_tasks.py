@@ -21,9 +21,11 @@ FIRST_TASKS: Registry[FirstTask] = Registry(
     "task to begin with",
     {
         "translate": FirstTask(
-            "Translate", "translate", "where lines lead from each word to those that it was made from"
+            "Translate", "translate", "where lines lead from each word to the source words that it looks at"
         ),
-        "describe": FirstTask("Describe", "caption", "where each word lights the part of the picture that it is about"),
+        "describe": FirstTask(
+            "Describe", "caption", "where each word lights the parts of the picture that it looks at"
+        ),
     },
 )
 

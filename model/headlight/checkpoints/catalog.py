@@ -423,6 +423,15 @@ def card_tour(text: str) -> tuple[tuple[tuple[str, int], ...], int]:
     return heads, int(place[1]) if place else -1
 
 
+def card_head(text: str) -> tuple[str, int] | None:
+    """The head that pages show first, in a card's front matter: its attention and number; None without such a line.
+
+    `head: encoder.1.self[7]` keeps addresses without a head as they were, whatever the first example is.
+    """
+    named = _HEAD_PATTERN.fullmatch(_first_line("head", _front_matter(text)))
+    return (named[1], int(named[2])) if named else None
+
+
 def _front_matter(text: str) -> str:
     """The lines between the first two `---` of a model card."""
     found = re.match(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|$)", text, re.DOTALL)

@@ -50,7 +50,8 @@ CHAPTERS: Registry[Chapter] = Registry(
     {
         FIRST_READING: _chapter(
             "How attention works",
-            "Twenty screens on trained models, each needed by the next: from one row of a head to a model that writes.",
+            "Twenty screens, nearly all on trained models, each needed by the next: from one row of a head to a model "
+            "that writes.",
             {
                 "look": looking.LOOK,
                 "take": looking.TAKE,

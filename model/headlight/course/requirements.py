@@ -72,6 +72,19 @@ REQUIREMENTS: Registry[Requirement] = Registry(
                 and not config.attention.score_soft_cap
             ),
         ),
+        "causal-residual": Requirement(
+            "predicts the next token under a causal mask and has residual connections",
+            lambda config: _predicts_tokens(config) and "causal" in config.masks and config.norm_placement != "none",
+        ),
+        "plain-scores": Requirement(
+            "predicts tokens and whose weights are a plain softmax of products of queries and keys, with no bias added",
+            lambda config: (
+                _predicts_tokens(config)
+                and config.attention_function == "softmax"
+                and not config.attention.score_soft_cap
+                and config.positional_encoding in (*ADDED_POSITIONS, "rope", "none")
+            ),
+        ),
         "feed-forward": Requirement(
             "reads text and has a feed-forward network in its blocks",
             lambda config: _is_one_stack(config) and config.has_feed_forward,

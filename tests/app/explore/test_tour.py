@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from headlight.attention_groups import attention_groups
-from headlight.checkpoints.catalog import card_tour
+from headlight.checkpoints.catalog import card_head, card_tour
 from headlight.paths import assets_dir
 from headlight_app.explore.answers.explanations.offer import LARGE
+from headlight_app.inference.head_selection import default_head, opening_head
 from headlight_app.inference.open_models import find_model
 from tests.app.asking import ask_views, ask_worker
 from tests.bench.tour import most_attended
@@ -83,11 +84,29 @@ def test_a_card_names_the_heads_of_its_tour(card: str, tour: object) -> None:
     assert card_tour(card) == tour
 
 
+@pytest.mark.parametrize(
+    ("card", "head"),
+    [
+        ("---\nhead: encoder.1.self[7]\n---\n", ("encoder.1.self", 7)),
+        ("---\nhead: encoder.1.self\n---\n", None),
+        ("---\nhead: encoder.1.self[7], encoder.1.self[8]\n---\n", None),
+        ("---\nlicense: mit\n---\nhead: encoder.1.self[7]", None),
+    ],
+)
+def test_a_card_names_the_head_shown_first(card: str, head: object) -> None:
+    assert card_head(card) == head
+
+
+def test_an_address_without_a_head_shows_the_same_one_whatever_the_first_example_is() -> None:
+    assert default_head(find_model("sentiment")) == (1, 7)
+    assert opening_head(find_model("sentiment")) == (1, 6)
+
+
 def test_a_head_that_moves_the_answer_much_leads_to_what_explains_it() -> None:
     (row,) = ask_worker("analysis", analysis="offer", **STORY, edits=[BEN])[0]["rows"]
     assert row["text"].startswith("Without layer 5, head 5 \u2068“Ben”\u2069 falls from 87.5 % to 58.5 %.")
     (offered,) = row["views"]
-    assert offered["options"] == ["See what reacts", "Find the heads that change it"]
+    assert offered["options"] == ["See what reacts", "Find the heads that change the answer"]
     for pick in offered["picks"]:
         assert (pick["tab"], pick["attention"], pick["layer"], pick["head"]) == ("layers", "decoder.self", 5, 5)
         assert pick["toggle_edits"] == [BEN], "with the head off, there would be nothing left to explain"

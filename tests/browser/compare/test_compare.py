@@ -11,7 +11,7 @@ from headlight.tasks import TASKS
 from tests.browser.conftest import Visit
 from tests.browser.explore.test_explore import say
 from tests.browser.rest import come_to_rest
-from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
+from tests.browser.visitor import Visitor, expect_to_fit, shown_instrument, wait_for_address, wait_until
 
 MAPS = ("map-a", "map-d", "map-b")
 TEXT = TASKS["language-model"].examples[3].text  # the default text of Compare, with a repeated word
@@ -162,11 +162,16 @@ def test_a_phone_shows_everything_without_scrolling_sideways(shared_visitor: Vis
 
 def test_what_was_typed_elsewhere_chooses_no_head(shared_visitor: Visitor) -> None:
     page = shared_visitor.open("model=stories-causal")
+    expect(page.get_by_test_id("head-title")).to_have_text(re.compile(r"Layer \d+ · Head \d+"))
+    begun_with = page.get_by_test_id("head-title").inner_text()
     say(page, "The dog sat")
     wait_for_address(page, text="The dog sat")
     page.get_by_role("link", name="Compare").click()
     first = page.get_by_test_id("ranked").get_by_role("button").first
     expect(first).to_have_attribute("aria-pressed", "true")
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Explore").click()
+    shown_instrument(page, sentence="The dog sat")
+    expect(page.get_by_test_id("head-title")).to_have_text(begun_with)
 
 
 def test_heads_of_a_layer_that_is_off_are_off_here_too(shared_visitor: Visitor) -> None:

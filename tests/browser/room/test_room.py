@@ -118,7 +118,7 @@ def hand_in(student: Visitor, name: str) -> None:
     page.get_by_test_id("dot-3").click()
     page.get_by_test_id("hand-in-name").fill(name)
     page.get_by_test_id("hand-in").click()
-    expect(page.get_by_test_id("handed-in")).to_contain_text("The room keeps it until your teacher ends it.")
+    expect(page.get_by_test_id("handed-in")).to_contain_text("It stays in the room until your teacher ends the room")
 
 
 def expect_inside(page: Page, *parts: str) -> None:

@@ -47,11 +47,11 @@ test("the tour of a translation speaks of the source, and leads to the tasks to 
   const [answer, look, moves, why, onward, ...more] = await said(page);
   assert.match(answer, /^The model reads the text above\. Next token after .+: .+, at \d.* %\. Which heads are behind/);
   assert.match(look, /^In head 5 of layer 2, framed in orange, .+ looks most at doctor\. A head copies information/);
-  assert.match(look, /Turn it off with head 2 of layer 2, and watch the prediction\.$/);
+  assert.match(look, /Turn it off together with head 2 of layer 2, and watch the prediction\.$/);
   assert.ok(change(moves) >= 20);
   assert.match(moves, /Grey bars show the values before\.$/);
   assert.match(why, /^Each head adds .+ These 2 heads had added .+(, and later|Their effect|[^,]$)/);
-  assert.match(onward, /^Now type.+ Next, see Translate, where lines .+, and Describe, where each .+ is about\.$/);
+  assert.match(onward, /^Now type.+ Next, see Translate, where lines .+, and Describe, where each .+ looks at\.$/);
   assert.deepEqual(more, []);
 });
 
@@ -60,7 +60,7 @@ test("heads of a label are told without what each adds, for it is no sum", async
   const [answer, look, moves, onward, ...more] = await said(page);
   assert.match(answer, /^The model reads the text above\. Label of the whole text: (positive|negative), at/);
   assert.match(look, /^In head 6 of layer 1, framed in orange, \S+ looks most at \w+\. A head copies information/);
-  assert.match(look, /Turn it off with head 7 of layer 2 and head 2 of layer 2, and/);
+  assert.match(look, /Turn it off together with head 7 of layer 2 and head 2 of layer 2, and/);
   assert.match(moves, /^(positive|negative) falls from/);
   assert.match(onward, /^Now type/);
   assert.deepEqual(more, []);

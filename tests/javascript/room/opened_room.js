@@ -37,7 +37,8 @@ afterEach(() => {
 });
 
 /**
- * A page in a room; `acts` answer its questions by their routes, and may throw an error as a refusal.
+ * A page in a room; `acts` answer its questions by their routes, and may throw an error as a refusal,
+ * or a TypeError as a network that fails.
  * @param {Record<string, Act>} acts
  * @param {{ describers?: import("../../../app/headlight_app/room/frontend/places.ts").Describers, isInside?: boolean }} [more]
  */
@@ -53,6 +54,7 @@ export async function openRoom(acts, { describers = new Map(), isInside = true }
         const { bytes = "", ...meta } = acts[route](body);
         return pack({ meta, numbers: Buffer.from(String(bytes)).toString("base64") });
       } catch (error) {
+        if (error instanceof TypeError) throw error; // the network
         return pack({ meta: { error: String(error).replace("Error: ", "") }, numbers: "" });
       }
     }

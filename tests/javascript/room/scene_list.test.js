@@ -42,7 +42,7 @@ test("a scene is a name, a page and a query, without presenter mode and the work
   assert.equal(sceneAt(new URL("http://room:8501/compare?layer=1"), PAGES, " Two sides ")?.name, "Two sides");
   assert.equal(sceneAt(new URL("http://room:8501/elsewhere"), PAGES), null);
   assert.equal(sceneAt(new URL("http://host/class/"), PAGES)?.page, "explore");
-  assert.equal(sceneAt(new URL("http://host/class/?text=a&lesson_work=%7B%7D"), PAGES)?.query, "text=a");
+  assert.equal(sceneAt(new URL("http://host/class/?text=a&notes=1&lesson_work=%7B%7D"), PAGES)?.query, "text=a");
 });
 
 test("scenes are moved, renamed and removed, and the shown one stays the same", () => {

@@ -40,6 +40,19 @@ const teacher = (panel = {}, acts = {}, describers = new Map()) => {
   return openRoom({ room_visit: () => ({ role: "teacher", view: null }), room_panel, ...acts }, { describers });
 };
 
+test("after a visit that the network lost the teacher's button is there again", async () => {
+  let isLost = true;
+  const room_visit = () => {
+    if (isLost) throw new TypeError("network");
+    return { role: "teacher", view: null };
+  };
+  const { page } = await teacher({}, { room_visit });
+  assert.ok(!page.shows("room-button"));
+  isLost = false;
+  await nextVisit();
+  assert.ok(page.shows("room-button") && !page.shows("room-line"));
+});
+
 test("the class is brought with a sentence beside the button, and a refusal opens the sheet", async () => {
   let refuses = false;
   const room_panel = (/** @type {any} */ { bring }) => {

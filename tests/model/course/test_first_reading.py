@@ -274,7 +274,7 @@ def side_by_side(at: Read) -> Checked:
     lengths = np.linalg.norm(parts, axis=1)
     np.testing.assert_allclose(np.sum(parts, axis=0), at.trace[f"decoder.{layer}.self.output"][-1], atol=1e-3)
     switched_off = at.changed(f"decoder.{layer}.self.weights[0]=set:0")[f"decoder.{layer}.self.output"][-1]
-    [shown] = (view.series[""] for view in at.views(BarsView) if view.title.startswith("What the layer adds"))
+    [shown] = (view.series[""] for view in at.views(BarsView) if view.title.startswith("What the heads add together"))
     apart = np.linalg.norm(switched_off - np.sum(parts, axis=0))
     np.testing.assert_allclose(np.array(shown)[1:], [np.linalg.norm(switched_off), apart], atol=0.01)
     numbers = {f"{np.linalg.norm(np.sum(parts, axis=0)):.2f}", f"{lengths.sum():.2f}", f"{lengths.max():.2f}"}

@@ -56,7 +56,7 @@ function createWelcome(
     buttons.append(createButton("act", `Back to: ${title}`, "back-to", () => open(chapter, screen)));
   if (progress.last) buttons.append(createSave(progress), createForget(progress, redraw));
   const load = createLoad(progress, redraw);
-  const summary = `${core.length} screens lead from one row of a trained head to a model that writes. Each shows a model, asks you a question, and lets you change what it reads.`;
+  const summary = `${core.length} screens lead from one row of a trained head to a model that writes. Nearly all show a trained model; each asks you a question and lets you change its inputs.`;
   return createElement("div", "welcome panel", [createElement("p", "summary", summary), bar, told, buttons, load]);
 }
 

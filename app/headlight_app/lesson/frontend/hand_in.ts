@@ -5,7 +5,8 @@ import type { Work } from "./work.ts";
 
 const PROOF =
   "The file contains your answers, but no marks: your teacher computes those. Its digest reveals only accidental changes.";
-const HANDED = "The room keeps it until your teacher ends it. If you hand in again, the new one counts.";
+const HANDED =
+  "It stays in the room until your teacher ends the room, four hours at most. If you hand in again, the new one counts.";
 
 /**
  * @param save returns an error sentence, or ""

@@ -1,7 +1,14 @@
 // Lessons: the list, a lesson step by step with a hand-in at its end, or a teacher's notes.
 
 import { HINT } from "../../course/frontend/question.ts";
-import { JOINED_EVENT, offerFields, reportAnswer, reportPlace, roomHandIn } from "../../room/frontend/answers.ts";
+import {
+  JOINED_EVENT,
+  offerFields,
+  reportAnswer,
+  reportedPlace,
+  reportPlace,
+  roomHandIn,
+} from "../../room/frontend/answers.ts";
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.ts";
 import { saveBlob } from "../../ui/frontend/dom/clipboard.ts";
 import { createButton, createElement, listenTo, updateChildren } from "../../ui/frontend/dom/dom.ts";
@@ -27,6 +34,7 @@ class LessonPage {
   #endListening;
   #choice: LessonChoice;
   #lessons: LessonRow[] = [];
+  #openedAt = 0; // the step with which the lesson was opened: an address without a step leads back to it
   #work: Work | null = null;
   #step: StepView | null = null;
 
@@ -54,6 +62,7 @@ class LessonPage {
     this.#endLeaving();
     this.#endListening();
     offerFields();
+    if (reportedPlace().startsWith("lesson/")) reportPlace(""); // the next page may have reported its own already
     this.#reporter.cancel();
   }
 
@@ -79,6 +88,7 @@ class LessonPage {
     this.#step?.end();
     this.#step = this.#work = null;
     const { root, back, title, about, body } = this.#elements;
+    const isSame = root.dataset.lesson === lesson?.name;
     root.dataset.lesson = lesson?.name ?? "";
     root.classList.remove("begun");
     title.textContent = lesson?.title ?? "Lessons";
@@ -100,7 +110,8 @@ class LessonPage {
     else {
       const { lesson_step: step, lesson_work: shown } = this.#choice;
       const work = shown ? shownWork(shown, lesson) : new Work(localStorage, lesson);
-      if (step) work.go(Number(step) - 1);
+      if (!isSame) this.#openedAt = work.step;
+      work.go(step ? Number(step) - 1 : this.#openedAt);
       this.#drawLesson(lesson, work);
     }
   }

@@ -190,7 +190,8 @@ export class RoomPanel {
     await this.#show(meta);
     this.#elements.end.focus();
     this.#wait();
-    return countHandIns(this.#handIns, "This is your room from before: end it to open another. It holds ");
+    const held = countHandIns(this.#handIns, "This is your room from before: end it to open another. It holds ");
+    return held && `${held}.`;
   }
 
   async #end() {
@@ -380,7 +381,7 @@ export class RoomPanel {
     setText(typed, this.#showsTyped ? "Hide typed answers" : "Show typed answers");
     mark.hidden = asked.is_right === null;
     setText(mark, isMarked ? "Hide right and wrong" : "Mark right and wrong");
-    const { variant } = judged[0];
+    const variant = judged.find((each) => each.variant !== OTHER)?.variant ?? OTHER;
     const isTold = isMarked && isAlike(judged) && variant !== OTHER;
     const told = isTold ? await this.#places.question(place, variant, [SHOWN]).catch(() => null) : null;
     setText(right, told?.said ?? "");

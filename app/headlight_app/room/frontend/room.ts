@@ -126,7 +126,10 @@ class Room {
       const { meta } = await askRoute(this.#data.api, "room_visit", { code, place, view, ...own });
       if (code !== this.#code) return;
       if (this.#nickname === own.nickname) this.#nickname = ""; // the teacher may let the server forget it
-      if (meta.role === "teacher") return this.#panel.follow(code);
+      if (meta.role === "teacher") {
+        this.#say("");
+        return this.#panel.follow(code);
+      }
       this.#isMember = meta.role === "student";
       this.#isAsked = meta.is_shown;
       this.#agrees &&= meta.is_shown;
@@ -230,7 +233,7 @@ function describe(code: string, { role, number, is_shown: isAsked }: RoomVisitAn
   const shown = agrees
     ? "Your teacher shows your view to the class."
     : "Your teacher asks to show your view to the class.";
-  const first = `Room ${code}: your first answer to each question goes to the teacher, unnamed. You are number ${number}.`;
+  const first = `Room ${code}: your first answer to each question goes to the teacher, without your name unless you hand a lesson in. You are number ${number}.`;
   return isAsked ? `${first} ${shown}` : first;
 }
 

@@ -12,7 +12,7 @@ export const MAX_QUERY = 20_000; // characters of a query
 export const MAX_FILE = 4 << 20; // bytes
 const MAX_NAME = 120;
 const SHORT_TEXT = 48; // characters of a text in a name
-const NOT_OF_A_SCENE = ["presenter", "embedded", "lesson_work"]; // belong to the window or to a student
+const NOT_OF_A_SCENE = ["presenter", "embedded", "notes", "lesson_work"]; // belong to the window, a teacher or a student
 
 export const SCENES_EVENT = "headlight-scenes-wanted"; // opens the sheet with the list
 

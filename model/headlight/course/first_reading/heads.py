@@ -15,6 +15,7 @@ from headlight.course.controls import PartControl
 from headlight.course.first_reading.reading import (
     MODEL,
     STORY,
+    STREAM_MODEL,
     attention_path,
     chance,
     head_for,
@@ -99,7 +100,7 @@ def _ask_half(pair: tuple[str, str], weights: np.ndarray, names: list[str]) -> Q
         (one + other) / 2,
         *mistakes.items(),
         hints=("Take half of each share, and add them.",),
-        because=f"Half of {one} and half of {other}: that is less than {names[0]} gives.",
+        because=f"Half of {one} and half of {other}" + f": that is less than {names[0]} gives" * (one > other) + ".",
     )
 
 
@@ -134,10 +135,10 @@ def _outputs(model: Checkpoint, trace: Trace, layer: int) -> Outputs:
     return Outputs(z, written, np.linalg.norm(z, axis=-1), np.linalg.norm(written, axis=-1))
 
 
-def side_by_side(text: str, model: Checkpoint, head: int) -> ScreenRows:
-    """The outputs of the heads of the middle layer for the last token, what W_O makes of each, and one switched off."""
+def side_by_side(text: str, model: Checkpoint, layer: int, head: int) -> ScreenRows:
+    """The outputs of the heads of a layer for the last token, what W_O makes of each, and one switched off."""
     trace = read(model, text)
-    off, layer = require_part(trace.config, "head", head), len(trace.attention()) // 2
+    off, layer = require_part(trace.config, "head", head), require_part(trace.config, "layer", layer)
     z, written, lengths, written_lengths = _outputs(model, trace, layer)
     names = tuple(f"head {number}" for number in range(len(z)))
     longest, best, whole = int(lengths.argmax()), int(written_lengths.argmax()), written.sum(0)
@@ -150,7 +151,7 @@ def side_by_side(text: str, model: Checkpoint, head: int) -> ScreenRows:
         row(
             HeatMapView(f"What the heads of layer {layer} found for “{token}”", z, rows=names, column_axis="channel"),
             bars(
-                f"What the layer adds to “{token}”",
+                f"What the heads add together to “{token}”",
                 {
                     "length with all heads": float(np.linalg.norm(whole)),
                     f"length without head {off}": float(np.linalg.norm(whole - written[off])),
@@ -164,13 +165,13 @@ def side_by_side(text: str, model: Checkpoint, head: int) -> ScreenRows:
             bars("Length of each z", names, lengths),
             bars("Length of what each head adds to the token", names, written_lengths),
             question=ask_largest(
-                f"Switch off one head after the other. Which one changes most what the layer adds to “{token}”?",
+                f"Switch off each head by itself. Which one changes most what the heads add together to “{token}”?",
                 options,
                 says,
                 f"Without it the vector differs by {places(written_lengths[best])}.",
             ),
         ),
-        f"Each head has rows of W_O of its own, so what a layer adds is a sum of its heads: {len(z)} vectors, "
+        f"Each head has rows of W_O of its own, so what the heads add is a sum of one vector each: {len(z)} vectors, "
         f"{places(np.linalg.norm(whole))} long together. They point in different directions: one after the other they "
         f"would be {places(written_lengths.sum())} long.",
     )
@@ -182,11 +183,12 @@ SIDE_BY_SIDE = Screen(
     "the token's own.",
     controls={
         "text": STORY,
-        "model": MODEL,
+        "model": STREAM_MODEL,
+        "layer": PartControl(title="Layer", default="1", part="layer"),
         "head": PartControl(title="Head that is switched off", default="0", part="head"),
     },
     compute=side_by_side,
     formulas=(r"o = [z_0, \ldots, z_{h-1}] W_O = \sum_n z_n W^O_n",),
     code=(side_by_side, per_head_output),
-    explore=link("model", "text", "head"),
+    explore=link("model", "text", "layer", "head"),
 )

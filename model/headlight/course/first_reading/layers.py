@@ -10,8 +10,8 @@ from headlight.checkpoints import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.first_reading.reading import (
     BEGINNING,
-    MODEL,
     STORY,
+    STREAM_MODEL,
     Place,
     chance,
     first_guess,
@@ -90,12 +90,13 @@ def two_layers(text: str, model: Checkpoint) -> ScreenRows:
                 least=True,
             ),
         ),
-        f"To find the word that followed, {name} has to know of each word which one stood before it. Its own layer "
-        "cannot tell: the vectors that it reads must say so already. "
+        f"To find the word that followed by the words alone, {name} has to know of each word which one stood before "
+        "it. Its own layer cannot tell: the vectors that it reads must say so already. "
         + (
             f"{needed}, which {earlier[worst]}, is missed most: {name} needs it."
             if left[worst] <= KEPT * share
-            else f"No single head of those is needed here. {needed}, which {earlier[worst]}, is missed most."
+            else "No single head of those is needed here; one that looks back over a fixed distance needs none. "
+            f"{needed}, which {earlier[worst]}, is missed most."
         ),
     )
 
@@ -122,11 +123,13 @@ def stream(text: str, model: Checkpoint) -> ScreenRows:
     found = attribute_logits(model.model, trace)
     amounts = found.relative_logits(token).tolist()
     count = trace.config.num_layers(trace.config.stacks[-1])
-    parts: dict[str, float] = {"embedding": 0.0}
+    has_bias = any(each.kind == "bias" and amount for each, amount in zip(found.components, amounts, strict=True))
+    outside = "embedding and biases" if has_bias else "embedding"
+    parts: dict[str, float] = {outside: 0.0}
     layers = [0.0] * count
     for component, amount in zip(found.components, amounts, strict=True):
         within = component.layer >= 0
-        name = f"layer {component.layer}, {PARTS.get(component.kind, 'rest')}" if within else "embedding"
+        name = f"layer {component.layer}, {PARTS.get(component.kind, 'rest')}" if within else outside
         parts[name] = parts.get(name, 0.0) + amount
         if within:
             layers[component.layer] += amount
@@ -143,7 +146,7 @@ def stream(text: str, model: Checkpoint) -> ScreenRows:
                 {"logit above the mean": sums},
                 "",
                 "logit",
-                x_labels=("embedding", *names),
+                x_labels=(outside, *names),
             ),
             text=f"After “{token_names(trace.text)[-1]}” the model expects “{guess}” ({percent(chance)}). Each layer "
             "adds to the token's vector, and so to the logit of this word.",
@@ -156,7 +159,7 @@ def stream(text: str, model: Checkpoint) -> ScreenRows:
                 list(options).index(best),
                 {name: f"It adds {places(amount)}." for name, amount in options.items()},
                 f"It adds {places(options[best])} of {places(total)}.",
-                hints=("Look for the steepest step of the line.",),
+                hints=("Look for the steepest rise of the line.",),
             ),
         )
         if count > 1
@@ -169,7 +172,7 @@ def stream(text: str, model: Checkpoint) -> ScreenRows:
 STREAM = Screen(
     title="What does a layer add?",
     lesson="Each layer adds its output to the token's vector. What the model expects next is a sum, too.",
-    controls={"text": BEGINNING, "model": MODEL},
+    controls={"text": BEGINNING, "model": STREAM_MODEL},
     compute=stream,
     formulas=(r"x \leftarrow x + f(x)",),
     code=(stream, attribute_logits, ResidualConnection),
@@ -211,15 +214,15 @@ def networks(text: str, model: Checkpoint) -> ScreenRows:
                 title="The same without the networks",
             ),
             question=choose(
-                "Now with attention and without any network. How many of the guesses stay the same?",
+                "Now with attention and without any network. Do fewer guesses stay the same than without attention?",
                 ("fewer", "more", "as many"),
                 2 if not fewer else int(fewer > 0),
                 {
-                    "more": "A network is not a small addition: read the guesses.",
-                    "fewer": "Attention alone still finds some of them.",
-                    "as many": "The two parts do not matter alike here.",
+                    "more": "Count the rows in which both columns are the same.",
+                    "fewer": "Count the rows in which both columns are the same.",
+                    "as many": "Count the rows in which both columns are the same.",
                 },
-                f"{kept['networks']} stay the same.",
+                f"{kept['networks']} of {len(whole)} stay the same, and without attention {kept['attention']}.",
             ),
         ),
         f"The right next token gets {shares[0]} on average with everything, {shares[1]} without the networks, "
@@ -232,9 +235,9 @@ NETWORKS = Screen(
     title="What do the networks between do?",
     lesson="Behind each attention there is a small network, which reads one token at a time. All attention is switched "
     "off here, and then all networks instead.",
-    controls={"text": STORY, "model": MODEL},
+    controls={"text": STORY, "model": STREAM_MODEL},
     compute=networks,
-    formulas=(r"\mathrm{FFN}(x) = f(x W_1) W_2",),
+    formulas=(r"x \leftarrow x + \mathrm{FFN}(x)",),
     code=(networks, Block),
     explore=link("model", "text"),
 )

@@ -82,12 +82,16 @@ def take(text: str, model: Checkpoint) -> ScreenRows:
         names[at]: read(model, text, [f"{trace.config.stacks[-1]}.*.self.mask[:,{last},{at}]=set:0"]) for at in hidden
     }
     after = {name: float(each.probabilities()[token]) for name, each in runs.items()}
-    says = {name: f"Without “{name}” it still gets {percent(chance)}." for name, chance in after.items()}
+    says = {name: f"Without “{name}” “{guess}” still gets {percent(chance)}." for name, chance in after.items()}
     most, worst = names[int(attention[:last].argmax())], min(after, key=lambda name: after[name])
     _, instead, share = first_guess(runs[worst], model)
     looks = f"Of those before it, “{names[last]}” looks most at “{most}”"
-    told = "and hiding that one matters most" if most == worst else f"but hiding “{worst}” matters more"
-    left = "" if most == worst else f" Without “{most}” it still gets {percent(after[most])}."
+    told = (
+        f"and hiding that one leaves “{guess}” least"
+        if most == worst
+        else f"but hiding “{worst}” leaves “{guess}” less"
+    )
+    left = "" if most == worst else f" Without “{most}” “{guess}” still gets {percent(after[most])}."
     return (
         row(
             TokensView(

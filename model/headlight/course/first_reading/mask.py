@@ -6,6 +6,7 @@ from headlight.checkpoints import Checkpoint
 from headlight.course.first_reading.reading import MODEL, STORY, chance, head_for, head_title, map_of, read
 from headlight.course.language_modeling.ladder import shipped_rung, whole_losses, writing_losses
 from headlight.course.screen import Screen, ScreenRows, compare_link, link
+from headlight.errors import InputError
 from headlight.nn.masks import MASKS, causal
 from headlight.nn.transformer import variant
 from headlight.questions.asking import ask_direction
@@ -25,7 +26,10 @@ def why_a_mask(text: str, model: Checkpoint) -> ScreenRows:
     with_mask, without = chance(own), chance(lifted)
     change = 100 * (without - with_mask)
     cheat, honest = map(shipped_rung, (CHEAT, HONEST))
-    copied = read(cheat, text)
+    try:
+        copied = read(cheat, text)
+    except InputError:
+        raise InputError("The small models beside it split this text into too many tokens. Shorten it.") from None
     looks_ahead, share = head_for(copied, "next")
     reading, writing, careful = (
         float(losses.neg().exp().mean())
@@ -34,7 +38,7 @@ def why_a_mask(text: str, model: Checkpoint) -> ScreenRows:
     return (
         row(
             map_of(own, place),
-            text="Half of the map is empty: no token looks at one that comes after it. A mask forbids it.",
+            text="Above the diagonal the map is empty: no token looks at one that comes after it. A mask forbids it.",
         ),
         row(
             map_of(lifted, place, "The same head without the mask"),

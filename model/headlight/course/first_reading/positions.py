@@ -43,6 +43,12 @@ def without_positions(text: str, model: Checkpoint) -> ScreenRows:
     seen = masks[place[1] % len(masks)].sum(-1)
     evenly = float(np.mean([1 / count for count in seen[1:] if count > 1]))
     name = head_title(place)
+    is_lost = min(abs(left - evenly), left) <= abs(left - share)
+    told = (
+        "“The one before” is nothing that a word can tell of itself: the head reads positions."
+        if is_lost
+        else "The head finds the token before by the words alone in this text."
+    )
     return (
         row(
             map_of(trace, place),
@@ -51,8 +57,8 @@ def without_positions(text: str, model: Checkpoint) -> ScreenRows:
         row(
             map_of(other, place, "The same head without positions"),
             question=ask_nearest(
-                f"The same weights read the sentence without positions. Which share does {name} then give to the token "
-                "before?",
+                f"The same weights read the sentence without positions. What is nearest to the share that {name} "
+                "then gives to the token before?",
                 {
                     "none": 0.0,
                     f"{percent(evenly, 0)}, as if it looked at all tokens alike": evenly,
@@ -63,16 +69,15 @@ def without_positions(text: str, model: Checkpoint) -> ScreenRows:
             ),
         ),
         f"It goes from {percent(share, 0)} to {percent(left, 0)}; looking at all tokens alike would give "
-        f"{percent(evenly, 0)}. “The one before” is nothing that a word can tell of itself: the head reads positions. "
-        f"The right next token gets {percent(chance(trace), 0)} on average with positions, and "
-        f"{percent(chance(other), 0)} without.",
+        f"{percent(evenly, 0)}. {told} The right next token gets {percent(chance(trace), 0)} on average with "
+        f"positions, and {percent(chance(other), 0)} without.",
     )
 
 
 WITHOUT_POSITIONS = Screen(
     title="How does a head find the token before?",
-    lesson="Many models have a head that looks one token back. This one knows positions because each query and key is "
-    "rotated, by an angle that grows with the position. Take that away, and leave all weights.",
+    lesson="Many models have a head that looks one token back. The model that opens here knows positions because "
+    "each query and key is rotated, by an angle that grows with the position. Take that away, and leave all weights.",
     controls={"text": TEXT, "model": ModelControl(default="positions-decoder-rope", needs="causal")},
     compute=without_positions,
     formulas=(r"s_{ij} = \frac{(R_i q_i) \cdot (R_j k_j)}{\sqrt{d_k}}",),
@@ -128,8 +133,8 @@ def vectors(text: str, model: Checkpoint) -> ScreenRows:
 
 VECTORS = Screen(
     title="How is a position written as numbers?",
-    lesson="As a vector, like a word. This model adds waves of many lengths; others learn a vector for each position, "
-    "or rotate queries and keys.",
+    lesson="As a vector, like a word. The model that opens here adds waves of many lengths; others learn a vector "
+    "for each position, or rotate queries and keys.",
     controls={"text": TEXT, "model": ModelControl(default="positions-decoder-sinusoidal", needs="adds-positions")},
     compute=vectors,
     formulas=(r"x_i = E_{t_i} + P_i",),

@@ -28,6 +28,7 @@ Place = tuple[int, int]  # a layer and a head
 STORY = TextControl("Sentence", "Tom had a red ball. He kicked it over the wall.", longest=160)
 BEGINNING = TextControl("Beginning of a text", "Lily was very tired, so she went to", longest=160)
 MODEL = ModelControl(default="stories-causal", needs="causal")
+STREAM_MODEL = ModelControl(default="stories-causal", needs="causal-residual")
 
 
 def read(

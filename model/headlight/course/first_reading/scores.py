@@ -32,7 +32,8 @@ from headlight.views.kinds import BarsView, MatrixView
 from headlight.views.rows import row
 from headlight.views.words import percent, places
 
-PLAIN = replace(MODEL, needs="softmax")
+ROUNDING = 1e-3  # of a root that is read from a model
+PLAIN = replace(MODEL, needs="plain-scores")
 SHOWN, CERTAIN = 8, 0.95
 
 
@@ -121,7 +122,7 @@ def one_sided(text: str, model: Checkpoint) -> ScreenRows:
         ),
         row(
             bars(
-                "Query times key",
+                "The score in both directions",
                 (
                     f"query of “{names[asked]}”, key of “{names[key]}”",
                     f"query of “{names[key]}”, key of “{names[asked]}”",
@@ -156,8 +157,8 @@ def one_sided(text: str, model: Checkpoint) -> ScreenRows:
 
 ONE_SIDED = Screen(
     title="If you look at me, do I look at you?",
-    lesson="A score could be how alike two vectors are. Then it would be the same in both directions. Compare, in a "
-    "small model in which each token may look at all others.",
+    lesson="A score could be how alike two vectors are. Then it would be the same in both directions. Compare "
+    "the two in a small model.",
     controls={"text": STORY, "model": ModelControl(default="positions-encoder-sinusoidal", needs="adds-positions")},
     compute=one_sided,
     formulas=(
@@ -184,6 +185,8 @@ def scaled(text: str, model: Checkpoint) -> ScreenRows:
     asked = names[query]
     lines = {"divided": trace.attention()[layer, head, query, keys], "not": other.attention()[layer, head, query, keys]}
     spread, root = round(float(scores.std()), 2), 1 / scale
+    channels = trace[f"{path}.q"].shape[-1]
+    divisor = f"√{channels} = {places(root)}" if abs(root - channels**0.5) < ROUNDING else places(root)
     top = int(lines["divided"].argmax())
     slopes = {name: float(line[top] * (1 - line[top])) for name, line in lines.items()}
     names = tuple(names[at] for at in keys)
@@ -199,14 +202,13 @@ def scaled(text: str, model: Checkpoint) -> ScreenRows:
             map_of(trace, (layer, head), "With the division"),
             map_of(other, (layer, head), "Without it"),
             question=ask_number(
-                f"Queries and keys have {root * root:.0f} channels here, and their products were divided by "
-                f"√{root * root:.0f} = {places(root)}. The scores spread by {places(spread)}. By how much without the "
-                "division?",
+                f"Queries and keys have {channels} channels here, and their products were divided by {divisor}. The "
+                f"scores spread by {places(spread)}. By how much without the division?",
                 spread * root,
                 (spread * root * root, "That is multiplied by d_k. Take its square root."),
                 (spread / root, "That is divided once more. Without the division they are larger."),
                 hints=(f"Undo the division: multiply by {places(root)}.",),
-                because="All scores grow alike, and so do the distances between them.",
+                because="All products are multiplied by the same number, and so are the distances between them.",
             ),
         ),
         BarsView(
@@ -222,15 +224,15 @@ def scaled(text: str, model: Checkpoint) -> ScreenRows:
             f"grows by {places(slopes['divided'], 3)} times as much with the division and {places(slopes['not'], 3)} "
             "times without. A row that is almost certain hardly learns."
             if slopes["not"] < slopes["divided"] and lines["not"][top] > CERTAIN
-            else "Here the row stays spread. Where almost all weight is on one token, a row hardly learns."
+            else "Here the row is not certain even so. Where almost all weight is on one token, a row hardly learns."
         ),
     )
 
 
 SCALED = Screen(
     title="Why divide by √d?",
-    lesson="A product of many channels is a large number, and a softmax of large numbers puts all weight on one token. "
-    "Take the division away from one head of a trained model.",
+    lesson="A product of many channels can be large, and where scores lie far apart, the softmax puts nearly all "
+    "weight on one token. Take the division away from one head of a trained model.",
     controls={"text": STORY, "model": PLAIN},
     compute=scaled,
     formulas=(r"s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}",),

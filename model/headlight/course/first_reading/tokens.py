@@ -21,7 +21,7 @@ from headlight.views.rows import row
 from headlight.views.words import places
 
 CHANNELS, MOST_WORDS, NEIGHBOURS = 32, 10, 6
-ONE_EACH = "Here each word is one token, and each mark is one of its own"
+ONE_EACH = "Here each word is one token; marks are tokens, too"
 
 
 def split(text: str, model: Checkpoint) -> ScreenRows:
@@ -37,8 +37,8 @@ def split(text: str, model: Checkpoint) -> ScreenRows:
     is_split = len(longest) > 1
     told = f"“{name.strip()}” is {counted(len(longest), 'token')}: {pieces}" if is_split else ONE_EACH
     says = {
-        str(len(words)): f"It has so many words. {told}.",
-        str(letters): "It has so many characters, and a token is mostly more than one of them.",
+        str(len(words)): f"That is the number of its words. {told}.",
+        str(letters): "That is the number of its letters and marks; a token is mostly more than one of them.",
     }
     says.pop(str(count), None)  # the right answer
     options = sorted({len(words), letters, count, count + 2})
@@ -109,7 +109,7 @@ def vectors(words: str, model: Checkpoint) -> ScreenRows:
             question=ask_largest(
                 f"Which of the other words has the vector most like that of “{names[asked]}”?",
                 options,
-                {name: f"Its cosine with “{names[asked]}” is {cosine:z.2f}." for name, cosine in options.items()},
+                {name: f"Its cosine with “{names[asked]}” is {places(cosine)}." for name, cosine in options.items()},
                 f"Their cosine is {places(options[best])}.",
             ),
         ),

@@ -125,5 +125,5 @@ ANALYSIS = Analysis(
     compute=before_the_start,
     start="Find the heads",
     step=head_search,
-    offered=lambda off: "" if off.changes_answer else "Find the heads that change it",
+    offered=lambda off: "" if off.changes_answer else "Find the heads that change the answer",
 )

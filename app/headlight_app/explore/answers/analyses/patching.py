@@ -188,6 +188,6 @@ ANALYSIS = Analysis(
     start="Patch each in turn",
     step=patching,
     of_unpatched=True,
-    offered=lambda off: "See where another input changes it" if off.changes_answer else "",
+    offered=lambda off: "See where another input changes the answer" if off.changes_answer else "",
     programs=_programs,
 )

@@ -312,7 +312,7 @@ function lookWords(page: ExplorePage, { heads, query, key }: Story) {
     " looks most at ",
     ...(key === query ? ["itself"] : [isOfPatches(page, heads[0]) ? "the patch " : "", quotedToken(key)]),
     isPlain ? ". A head copies information from what it looks at. " : ". ",
-    `Turn it off${others.length ? ` with ${others.join(" and ")}` : ""}, and watch the prediction.`,
+    `Turn it off${others.length ? ` together with ${others.join(" and ")}` : ""}, and watch the prediction.`,
   ];
 }
 
