@@ -184,7 +184,7 @@ SIDE_BY_SIDE = Screen(
     controls={
         "text": STORY,
         "model": STREAM_MODEL,
-        "layer": PartControl(title="Layer", default="1", part="layer"),
+        "layer": PartControl(title="Layer", default="2", part="layer"),
         "head": PartControl(title="Head that is switched off", default="0", part="head"),
     },
     compute=side_by_side,
