@@ -169,6 +169,7 @@ def test_nine_tokens_fit_into_the_logit_lens_and_a_longer_text_is_read_a_window_
     shown = page.get_by_test_id("analysis-views")
     expect(shown).to_contain_text(re.compile(r"Tokens 64 to \d\d of \d\d"))
     earlier = page.get_by_role("button", name="Earlier tokens")
+    come_to_rest(page)  # drawn anew between the press and the release, a button takes no click
     earlier.click()
     expect(shown).to_contain_text("Tokens 32 to 63")
     wait_until(page, lambda: lens_cell(page, 0, 31).evaluate(IN_SIGHT), bool)
