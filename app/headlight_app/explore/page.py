@@ -180,9 +180,6 @@ def _component_data(path: str, state: State, question: Question, writes_target: 
         "takes_focus": was_just_opened(question.model),
         "first_tasks": first_tasks_json({model.name for model in available_models()}),
         "link_settings": {name: getattr(current_state(), name) for name in SIDEBAR_FIELDS},
-        "link_defaults": to_builtins(DEFAULT_STATE),
-        "question_fields": Question.__struct_fields__,
-        "longest_link": MAX_ADDRESS_LENGTH,
         **shared_page(path, question.model),
         "pause": CHARTS_PAUSE if st.session_state.get("numbers") else LONG_PAUSE,
     }

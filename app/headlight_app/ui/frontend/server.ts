@@ -1,5 +1,6 @@
 // Requests of components to the server, without Streamlit: one packed answer for each question.
 
+import { IMAGE_TOO_LARGE, MAX_IMAGE_BYTES } from "./contract.ts";
 import type { FileAnswer, FileRoute, ImageAnswer, Refusable, Routes, WaitingAnswer } from "./types.ts";
 import type { Packed } from "./wire.ts";
 import { unpack } from "./wire.ts";
@@ -103,7 +104,8 @@ export async function fetchFile<Name extends FileRoute>(api: string, route: Name
 }
 
 /** Uploads a visitor's file; returns the name with which only this visitor can use it. */
-export async function uploadFile(api: string, body: BodyInit, type: string) {
+export async function uploadFile(api: string, body: File, type: string) {
+  if (body.size > MAX_IMAGE_BYTES) throw new Error(IMAGE_TOO_LARGE);
   const answer = await fetch(`${api}/image`, { method: "POST", headers: { "Content-Type": type }, body });
   const { meta }: Packed<Refusable<ImageAnswer>> = unpack(await answer.arrayBuffer());
   if (meta.error) throw new Error(meta.error);
