@@ -30,7 +30,6 @@ SHARED = (
     "parts",
     "diagram",
     "arrays",
-    "answer_numbers",
     "reply",
     "views",
 )

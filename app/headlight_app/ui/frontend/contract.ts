@@ -365,11 +365,6 @@ export interface ArraysAnswer {
   shapes: Record<string, number[]>;
 }
 
-/** The meaning of the numbers of a model's answers: a probability, or a score. */
-export interface AnswerNumbers {
-  problem_type?: "multi-label" | "regression" | "single-label";
-}
-
 /** An error sentence instead of an answer. */
 export interface Refusal {
   error: string;
