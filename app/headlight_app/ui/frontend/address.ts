@@ -1,7 +1,8 @@
 // Writes choices into the address soon after they were made, without Streamlit, so that a reload loses nothing.
 
 const PAUSE = 300; // milliseconds without a change
-const VARIANT_PARTS = ["masks", "positional_encoding", "attention_function", "scale", "pooling"];
+// The parts of a variant when files had them at the top level; parts added since have never stood there.
+const EARLIER_PARTS = ["masks", "positional_encoding", "attention_function", "scale", "pooling"];
 
 export type State = Record<string, unknown>; // all choices, by their names in a link
 
@@ -66,7 +67,7 @@ function parameters({ variant, ...state }: State): Record<string, string> {
 /** Files of earlier versions contain the parts of a variant at the top level. */
 export function withVariant(state: State) {
   if ("variant" in state) return state;
-  const parts = VARIANT_PARTS.filter((name) => name in state);
+  const parts = EARLIER_PARTS.filter((name) => name in state);
   return { ...state, variant: Object.fromEntries(parts.map((name) => [name, state[name]])) };
 }
 
