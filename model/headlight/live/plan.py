@@ -26,8 +26,8 @@ class Plan:
     """The programs of a model and their weights.
 
     `hidden` are those from ids to the residual stream after the final norm, by positional encoding; `encoding` is the
-    model's own. `logits` is None without an output head; `answers` is the number of logits, of each row, or of the whole text if
-    `is_pooled`.
+    model's own. `logits` is None without an output head; `answers` is the number of logits of each row, or of the whole
+    text if `is_pooled`.
     """
 
     encoding: str
@@ -52,7 +52,7 @@ def plan_of(model: Transformer) -> Plan:
     Raises ConfigError, with the reason, for a model that cannot become one.
     """
     config, weights = model.config, WeightTable()
-    _require_one_text(model)
+    _require_readable(model)
     require_any_length(config)
     own = config.positional_encoding
     hidden = {own: _hidden(model, weights)}
@@ -65,13 +65,15 @@ def plan_of(model: Transformer) -> Plan:
     return Plan(own, config.context_length, config.vocabulary_size, answers, hidden, logits, is_pooled, weights)
 
 
-def _require_one_text(model: Transformer) -> None:
+def _require_readable(model: Transformer) -> None:
     """Raise ConfigError for a model that the engine does not run."""
     config = model.config
     if config.has_cross_attention:
         raise ConfigError("A live page shows models with one stack; this encoder-decoder has two.")
     if config.reads_signal:
         raise ConfigError("A live page reads texts; this model reads images or sounds.")
+    if model.training:
+        raise ConfigError("A model becomes a live page when it is trained: call its eval() first.")
     if model.embedding.weight.dtype != torch.float32:
         raise ConfigError(f"A live page computes in float32; this model was opened in {model.embedding.weight.dtype}.")
 

@@ -75,4 +75,4 @@ def _exported(module: nn.Module, model: Transformer, **inputs: Tensor) -> Export
     limit = model.config.context_length
     length = {1: Dim("length", max=limit)} if limit > 1 else None
     with torch.no_grad():
-        return export(module.eval(), (), inputs, dynamic_shapes=dict.fromkeys(inputs, length))
+        return export(module, (), inputs, dynamic_shapes=dict.fromkeys(inputs, length))

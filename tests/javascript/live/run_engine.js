@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { openEngine } from "../../../app/headlight_app/live/frontend/engine/engine.ts";
 import { Refused } from "../../../app/headlight_app/live/frontend/engine/refused.ts";
 
-/** @import { Edit, Engine, Trace, Value } from "../../../app/headlight_app/live/frontend/engine/types.ts" */
+/** @import { Edit, Engine, Value } from "../../../app/headlight_app/live/frontend/engine/types.ts" */
 /** @typedef {{ ids: number[], edits: string[], encoding: string | null, rows: number[] }} Request */
 
 const [folder] = process.argv.slice(2);

@@ -52,7 +52,8 @@ function kernelOf({ memory, pack, multiply }: Exports): Kernel {
     if (missing > 0) grow(memory, missing);
     return pointers;
   }
-  const write = (numbers: Float32Array, pointer: number) => new Float32Array(memory.buffer).set(numbers, pointer / BYTES);
+  const write = (numbers: Float32Array, pointer: number) =>
+    new Float32Array(memory.buffer).set(numbers, pointer / BYTES);
   const read = (pointer: number, count: number) => new Float32Array(memory.buffer, pointer, count);
 
   /** The rows of a product whose columns fill whole panels, without the columns that are added for that. */

@@ -1,6 +1,7 @@
 // Runs the steps of a program: plain functions on values, one after the other.
 
 import type { Operators } from "./operators/operators.ts";
+import { Refused } from "./refused.ts";
 import type { Argument, Program, Step, Value } from "./types.ts";
 
 /** What the steps of a program read besides each other. */
@@ -30,10 +31,12 @@ export function runProgram(
     if ("input" in argument) return sources.inputs[argument.input] as Value;
     return Number(argument.number);
   };
-  const known: Record<string, (...given: never[]) => Value> = { ...operators, point };
   const last = lastUses(program);
   program.steps.forEach(([operator, ...given], number) => {
-    results[number] = known[operator]?.(...(given.map(resolve) as never[]));
+    const operation = operator === "point" ? point : operators[operator];
+    if (!operation)
+      throw new Refused(`This page does not know ${operator}, which its model needs. Make the file again.`);
+    results[number] = operation(...(given.map(resolve) as [never, never]));
     for (const step of last[number] as number[]) results[step] = undefined;
   });
   return resolve(program.result) as Value;

@@ -36,7 +36,7 @@ function linearMaps(plan: PlanFile): Set<number> {
         if (operator === "linear" && place === 1 && number !== null) maps.add(number);
         else if (number !== null && !(operator === "embedding" && place === 0)) others.add(number);
       });
-  return maps.difference(others);
+  return new Set([...maps].filter((number) => !others.has(number)));
 }
 
 function weightNumber(argument: Argument): number | null {
@@ -53,14 +53,16 @@ function bytesOf({ shape, type }: StoredWeight): number {
 function decoded({ shape, type, start }: StoredWeight, file: ArrayBuffer, halves: Float32Array): Float32Array {
   const size = count(shape);
   if (type === "float32") return new Float32Array(file.slice(start, start + 4 * size));
-  if (type === "float16") return Float32Array.from(new Uint16Array(file, start, size), (half) => halves[half] as number);
-  const rows = shape[0] as number;
-  const scales = new Float32Array(file, start, rows);
-  const numbers = Float32Array.from(new Int8Array(file, start + 4 * rows, size));
-  const columns = size / rows;
-  scales.forEach((scale, row) => {
-    for (let at = row * columns; at < (row + 1) * columns; at++) numbers[at] = (numbers[at] as number) * scale;
-  });
+  const numbers = new Float32Array(size);
+  if (type === "float16") {
+    const codes = new Uint16Array(file, start, size);
+    for (let at = 0; at < size; at++) numbers[at] = halves[codes[at] as number] as number;
+    return numbers;
+  }
+  const scales = new Float32Array(file, start, shape[0]);
+  const codes = new Int8Array(file, start + 4 * scales.length, size);
+  const columns = size / scales.length;
+  for (let at = 0; at < size; at++) numbers[at] = (codes[at] as number) * (scales[Math.floor(at / columns)] as number);
   return numbers;
 }
 

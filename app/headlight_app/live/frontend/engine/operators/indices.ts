@@ -25,7 +25,10 @@ export function topk_values(value: Value, count: number): Value {
 }
 
 export function argmax(value: Value): Value {
-  return { shape: value.shape.slice(0, -1), numbers: Float32Array.from(rowsOf(value), (row) => largest(row, 1)[0] as number) };
+  return {
+    shape: value.shape.slice(0, -1),
+    numbers: Float32Array.from(rowsOf(value), (row) => largest(row, 1)[0] as number),
+  };
 }
 
 /** From each row, the numbers at its indices. */
@@ -70,7 +73,8 @@ export function masked_rows({ shape, numbers }: Value, mask: Value): Value {
   const rest = shape.slice(mask.shape.length);
   const [places, size] = [placesOf(mask), sizeOf(rest)];
   const picked = new Float32Array(places.length * size);
-  places.forEach((place, row) => picked.set(numbers.subarray(place * size, (place + 1) * size), row * size));
+  for (const [row, place] of places.entries())
+    picked.set(numbers.subarray(place * size, (place + 1) * size), row * size);
   return { shape: [places.length, ...rest], numbers: picked };
 }
 
@@ -78,6 +82,7 @@ export function masked_rows({ shape, numbers }: Value, mask: Value): Value {
 export function with_masked_rows({ shape, numbers }: Value, mask: Value, rows: Value): Value {
   const size = sizeOf(shape.slice(mask.shape.length));
   const changed = numbers.slice();
-  placesOf(mask).forEach((place, row) => changed.set(rows.numbers.subarray(row * size, (row + 1) * size), place * size));
+  for (const [row, place] of placesOf(mask).entries())
+    changed.set(rows.numbers.subarray(row * size, (row + 1) * size), place * size);
   return { shape, numbers: changed };
 }

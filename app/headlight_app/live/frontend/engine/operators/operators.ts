@@ -1,5 +1,6 @@
-// All operators that a step may name; OPERATORS in model/headlight/live/lowering.py has the same and `point`.
+// All operators that a step may name; OPERATORS in model/headlight/live/steps.py has the same and `point`.
 
+import { table } from "../../../../ui/frontend/dom/table.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Value } from "../types.ts";
 import { binaries, clamp, unaries, where } from "./elementwise.ts";
@@ -11,7 +12,7 @@ import { arange, cat, expand, flip, full, permute, reshape, roll, select, slice 
 export type Operators = Readonly<Record<string, (...given: never[]) => Value>>;
 
 export function operatorsOf(kernel: Kernel): Operators {
-  return {
+  return table({
     ...unaries,
     ...binaries,
     ...{ clamp, where },
@@ -20,5 +21,5 @@ export function operatorsOf(kernel: Kernel): Operators {
     ...indices,
     ...products(kernel),
     solve_unit_lower,
-  };
+  });
 }

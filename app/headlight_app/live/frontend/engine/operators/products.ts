@@ -15,7 +15,9 @@ export function products(kernel: Kernel) {
       const rows = x.numbers.length / inputs;
       const { numbers } = permute(weight, [1, 0]);
       const product = kernel.products(x.numbers, numbers, 1, rows, inputs, outputs);
-      if (bias) for (let at = 0; at < product.length; at++) product[at] = (product[at] as number) + (bias.numbers[at % outputs] as number);
+      if (bias)
+        for (let at = 0; at < product.length; at++)
+          product[at] = (product[at] as number) + (bias.numbers[at % outputs] as number);
       return { shape, numbers: product };
     },
 
@@ -24,7 +26,8 @@ export function products(kernel: Kernel) {
       const width = table.shape[1] as number;
       if (table.panels) return { shape: [...shape, width], numbers: kernel.columns(table.panels, numbers) };
       const rows = new Float32Array(numbers.length * width);
-      numbers.forEach((id, row) => rows.set(table.numbers.subarray(id * width, (id + 1) * width), row * width));
+      for (const [row, id] of numbers.entries())
+        rows.set(table.numbers.subarray(id * width, (id + 1) * width), row * width);
       return { shape: [...shape, width], numbers: rows };
     },
 
@@ -53,7 +56,8 @@ export function solve_unit_lower(lower: Value, b: Value): Value {
       for (let j = 0; j < i; j++) {
         const factor = lower.numbers[(matrix * rows + i) * rows + j] as number;
         const [to, from] = [(matrix * rows + i) * columns, (matrix * rows + j) * columns];
-        for (let c = 0; c < columns; c++) numbers[to + c] = (numbers[to + c] as number) - factor * (numbers[from + c] as number);
+        for (let c = 0; c < columns; c++)
+          numbers[to + c] = (numbers[to + c] as number) - factor * (numbers[from + c] as number);
       }
   return { shape: b.shape, numbers };
 }

@@ -4,7 +4,11 @@ import type { Value } from "../types.ts";
 import { permute, sizeOf } from "./shapes.ts";
 
 /** One number of all along some axes. */
-function reduction(start: number, next: (sum: number, x: number) => number, end: (sum: number, count: number) => number) {
+function reduction(
+  start: number,
+  next: (sum: number, x: number) => number,
+  end: (sum: number, count: number) => number,
+) {
   return (value: Value, axes: readonly number[], keep: boolean): Value => {
     const { shape } = value;
     const others = shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis));
@@ -26,7 +30,8 @@ function reduction(start: number, next: (sum: number, x: number) => number, end:
 function ofRows({ shape, numbers }: Value, write: (row: Float32Array, to: Float32Array) => void): Value {
   const count = shape.at(-1) ?? 1;
   const made = new Float32Array(numbers.length);
-  for (let at = 0; at < numbers.length; at += count) write(numbers.subarray(at, at + count), made.subarray(at, at + count));
+  for (let at = 0; at < numbers.length; at += count)
+    write(numbers.subarray(at, at + count), made.subarray(at, at + count));
   return { shape, numbers: made };
 }
 
@@ -85,6 +90,10 @@ export function tril({ shape, numbers }: Value, above: number): Value {
 
 const itself = (x: number) => x;
 export const sum = reduction(0, (total, x) => total + x, itself);
-export const mean = reduction(0, (total, x) => total + x, (total, count) => total / count);
+export const mean = reduction(
+  0,
+  (total, x) => total + x,
+  (total, count) => total / count,
+);
 export const max = reduction(Number.NEGATIVE_INFINITY, Math.max, itself);
 export const min = reduction(Number.POSITIVE_INFINITY, Math.min, itself);

@@ -40,7 +40,9 @@ export function expand({ shape, numbers }: Value, wanted: readonly number[]): Va
   const added = wanted.length - shape.length;
   const own = stridesOf(shape);
   const sizes = wanted.map((size, axis) => (size < 0 ? (shape[axis - added] as number) : size));
-  const strides = sizes.map((_, axis) => (axis < added || shape[axis - added] === 1 ? 0 : (own[axis - added] as number)));
+  const strides = sizes.map((_, axis) =>
+    axis < added || shape[axis - added] === 1 ? 0 : (own[axis - added] as number),
+  );
   return strided(numbers, sizes, strides);
 }
 
