@@ -6,9 +6,11 @@ from functools import cache
 
 import torch
 from torch import Tensor, nn
+from torch._dynamo.exc import UserError
 from torch.export import Dim, ExportedProgram, export
 
 from headlight.array_types import Float, Int
+from headlight.errors import ConfigError
 from headlight.nn.hooks import Hook
 from headlight.nn.transformer import Transformer
 from headlight.tracing.program import EXAMPLE_LENGTH
@@ -74,5 +76,8 @@ def _ids(model: Transformer) -> Tensor:
 def _exported(module: nn.Module, model: Transformer, **inputs: Tensor) -> ExportedProgram:
     limit = model.config.context_length
     length = {1: Dim("length", max=limit)} if limit > 1 else None
-    with torch.no_grad():
-        return export(module, (), inputs, dynamic_shapes=dict.fromkeys(inputs, length))
+    try:
+        with torch.no_grad():
+            return export(module, (), inputs, dynamic_shapes=dict.fromkeys(inputs, length))
+    except UserError as error:
+        raise ConfigError("Torch cannot write this model as one program for texts of every length.") from error

@@ -246,6 +246,20 @@ def _gelu(steps: Steps, node: Node, given: Given) -> Argument:
     return steps.step(name, steps.argument(given["self"]))
 
 
+def _elu(steps: Steps, node: Node, given: Given) -> Argument:
+    """x, or e^x - 1 below 0."""
+    x = steps.argument(given["self"])
+    below = steps.step("sub", steps.step("exp", steps.step("clamp", x, None, 0)), 1)
+    return steps.step("where", steps.step("gt", x, 0), x, below)
+
+
+def _close(steps: Steps, node: Node, given: Given) -> Argument:
+    """Whether two values differ by no more than a number and a share of the second."""
+    one, other = steps.argument(given["self"]), steps.argument(given["other"])
+    most = steps.step("add", steps.step("mul", steps.step("abs", other), given["rtol"]), given["atol"])
+    return steps.step("le", steps.step("abs", steps.step("sub", one, other)), most)
+
+
 def _power(steps: Steps, node: Node, given: Given) -> Argument:
     return steps.step("pow", steps.argument(given["self"]), steps.argument(given["exponent"]))
 
@@ -291,6 +305,8 @@ RULES: dict[str, Rule] = {
         "clamp", steps.argument(given["self"]), steps.argument(given["other"]), None
     )),
     "gelu.default": _gelu,
+    "elu.default": _elu,
+    "isclose.default": _close,
     "softplus.default": _same("softplus", beta=1, threshold=20),
     **dict.fromkeys(("clamp.default", "clamp.Tensor"), _same("clamp", "self", "min", "max")),
     **{f"where.{kind}": _same("where", "condition", "self", "other") for kind in _CHOICES},

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from headlight import Config, Transformer, variant
+from headlight import variant
 from headlight.errors import ConfigError
 from headlight.live import rules
 from headlight.live.plan import ENCODINGS, plan_of
@@ -101,13 +101,6 @@ def test_an_operator_that_the_engine_does_not_know_is_refused(monkeypatch: pytes
         plan_of(toys.decoder())
 
 
-def learned() -> Transformer:
-    """A decoder with a table of positions."""
-    torch.manual_seed(0)
-    sizes = {"vocabulary_size": 9, "context_length": 6, "d_model": 8, "layers": 1, "heads": 2, "d_ff": 12}
-    return Transformer(Config(**sizes, positional_encoding="learned")).eval().requires_grad_(False)
-
-
 def test_the_engine_refuses_what_the_model_cannot_run(tmp_path: Path) -> None:
     moved, fractional = ["decoder.position_ids[1]=set:7"], ["decoder.position_ids[2]=add:0.5"]
     given = [
@@ -119,7 +112,8 @@ def test_the_engine_refuses_what_the_model_cannot_run(tmp_path: Path) -> None:
         (asked(edits=moved), "Token 1 cannot be at position 7: the positional encoding Learned has integer positions"),
         (asked(edits=fractional), "Token 2 cannot be at position 2.5: the positional encoding Learned has integer"),
     ]
-    answers = engine_answers(plan_of(learned()), [request for request, _ in given], tmp_path)
+    model = toys.model(vocabulary_size=9, context_length=6, positional_encoding="learned")
+    answers = engine_answers(plan_of(model), [request for request, _ in given], tmp_path)
     for (_, sentence), answer in zip(given, answers, strict=True):
         assert answer.error.startswith(sentence)
 
