@@ -39,7 +39,7 @@ test-all: test
 types: ; $(bin)/mypy
 javascript-types: ; $(bin)/python -m tests.javascript.node types
 javascript-lint: ; $(bin)/python -m tests.javascript.node lint
-javascript-bundles: ; $(bin)/python -m tests.javascript.node bundle-check
+javascript-bundles: ; $(bin)/python -m tests.javascript.node bundle-check kernel-check
 contracts: ; $(bin)/lint-imports --no-logo
 lint: ; $(bin)/ruff check
 format: ; $(bin)/ruff format --check

@@ -30,8 +30,9 @@ def test_the_modules_pass(folder: str) -> None:
             assert done.returncode == 0, done.stdout
 
 
-def test_the_bundles_are_made_of_the_modules_as_they_are() -> None:
-    done = node.npm("run", "--silent", "bundle-check")
+@pytest.mark.parametrize("made", ["bundle", "kernel"])
+def test_what_is_made_of_sources_is_made_of_them_as_they_are(made: str) -> None:
+    done = node.npm("run", "--silent", f"{made}-check")
     assert done.returncode == 0, done.stdout
 
 

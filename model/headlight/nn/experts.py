@@ -58,7 +58,7 @@ class MixtureOfExperts(nn.Module):
         if self.shared is not None:
             shared = self.shared_output_norm(self.shared(self.shared_norm(x), no_hook))
             shared = shared if self.shared_gate is None else self.shared_gate(x).sigmoid() * shared
-            output = hook("shared_output", shared)
+            output = hook("shared_output", shared).clone()  # the experts are added in place
         if self.experts.own_norms:
             return hook("output", output + self.output_norm(self._routed(self.norm(x), weights, torch.zeros_like(x))))
         return hook("output", self._routed(x, weights, output))

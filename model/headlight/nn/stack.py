@@ -303,7 +303,7 @@ class Stack(nn.Module):
         """The position ids for the positional encodings, after edits; integers unless one is fractional.
 
         Masks use the unedited indices. Raises EditError if an edit gives a token a position that an encoding does not
-        have.
+        have; a graph cannot branch on values, so whoever runs it checks the edit.
         """
         if hook_scope(hook, "position_ids") is HookScope.NONE:
             return indices
@@ -312,8 +312,11 @@ class Stack(nn.Module):
         if edited is unedited:
             return indices
         ids = edited[0]
+        encodings = dict.fromkeys((self.positional_encoding, *self.layer_positional_encodings))
+        if torch.compiler.is_compiling():
+            return ids.long() if any(encoding.integer_only for encoding in encodings) else ids
         fractional = ids != ids.round()
-        for encoding in dict.fromkeys((self.positional_encoding, *self.layer_positional_encodings)):
+        for encoding in encodings:
             first, last = encoding.position_range
             out_of_range = (ids < first) | (ids > last) | (fractional & encoding.integer_only)
             if bool(out_of_range.any()):

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram, export
 
 from headlight.array_types import Float, Int
-from headlight.config import SoundConfig
+from headlight.config import Config, SoundConfig
 from headlight.errors import ConfigError
 from headlight.nn.hooks import no_hook
 from headlight.nn.transformer import Signal, Transformer
@@ -50,13 +50,17 @@ def export_program(model: Transformer) -> ExportedProgram:
     `signal` for an image or a sound.
     Raises ConfigError for a model with a custom mask, which is a matrix for texts of one length.
     """
-    config = model.config
-    if "custom:" in "+".join((*config.masks, *config.per_layer.masks)):
-        raise ConfigError("A custom mask is for texts of one length; a program is for all. Choose another mask.")
+    require_any_length(model.config)
     examples = _examples(model)
     inputs, lengths = ({name: example[part] for name, example in examples.items()} for part in (0, 1))
     with torch.no_grad():
         return export(WeightsAndLogits(model), (), inputs, dynamic_shapes=lengths)
+
+
+def require_any_length(config: Config) -> None:
+    """Raise ConfigError for a model with a custom mask, which is a matrix for texts of one length."""
+    if "custom:" in "+".join((*config.masks, *config.per_layer.masks)):
+        raise ConfigError("A custom mask is for texts of one length; a program is for all. Choose another mask.")
 
 
 def _examples(model: Transformer) -> dict[str, Example]:
