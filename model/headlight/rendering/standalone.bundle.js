@@ -279,6 +279,8 @@ p { margin: 0; }
 [data-testid="chat-hint"] { margin-top: 4px; }
 .caption { position: absolute; top: 8px; left: 18px; font-size: 12px; font-weight: 600; color: var(--quiet); }
 .status { position: absolute; top: 8px; right: 18px; font-size: 12px; color: var(--quiet); font-variant-numeric: tabular-nums; }
+.above { position: absolute; top: 8px; left: 18px; display: flex; flex-wrap: wrap; gap: 0 14px; } /* beside each other: the buttons of the room may cover the right end */
+.above > * { position: static; }
 textarea {
   display: block; width: 100%; border: 0; outline: 0; resize: none; background: none; color: inherit; padding: 0;
   font: 500 21px/1.4 var(--st-font, sans-serif); letter-spacing: -0.01em; max-height: 120px; unicode-bidi: plaintext;
