@@ -9,14 +9,14 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser import chromium
 from tests.browser.elements import script
 from tests.browser.rest import come_to_rest, watch
 from tests.browser.server import serve
 from tests.browser.test_accessibility import PLACES, opened
-from tests.browser.visitor import BEEN_HERE, Visitor
+from tests.browser.visitor import BEEN_HERE, PATIENCE, Visitor
 
 PAGES = ("heads", "classify", "compare", "generate", "positions", "map of the course", "question", "models")
 MOST_TABS = 120
@@ -145,6 +145,7 @@ def print_bytes(browser: Browser, address: str) -> None:
 
 def main() -> None:
     """Print the tables."""
+    expect.set_options(timeout=1e3 * PATIENCE)  # as in the tests, whose pages these are
     with chromium.launched() as browser, TemporaryDirectory() as folder, serve(Path(folder)) as server:
         print_bytes(browser, server.url)
         phone = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
