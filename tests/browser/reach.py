@@ -133,7 +133,7 @@ def print_bytes(browser: Browser, address: str) -> None:
     began = monotonic()
     page.goto(address, wait_until="commit")
     page.locator('[data-testid="instrument"][data-painted]').wait_for(timeout=1e3 * MOST_SECONDS)
-    ours = {name: size for name, size in received.items() if "/frontend/" in name or "/api/" in name}
+    ours = {name: size for name, size in received.items() if name.startswith(("/api/", "/modules/"))}
     print(
         f"before the first heads, {monotonic() - began:.0f} s at {8 * SLOW / 1e3:.0f} kbit/s: "
         f"{len(received)} files, {sum(received.values()) / 1e3:,.0f} kB; "
