@@ -1,9 +1,11 @@
 // The quantities of a head that need only what runs record, as in app/headlight_app/explore/answers/quantities.py.
 
 import type { HeadChoice } from "../../../ui/frontend/contract.ts";
+import { table } from "../../../ui/frontend/dom/table.ts";
 import { Refused } from "../engine/refused.ts";
 import type { Value } from "../engine/types.ts";
 import { headOf } from "./codes.ts";
+import { QUANTITIES } from "./routes.ts";
 import type { Run, Runs } from "./runs.ts";
 import { pathOf } from "./trace.ts";
 import type { GroupFacts, ModelFacts, QuantityFacts } from "./types.ts";
@@ -27,23 +29,22 @@ export interface QuantityRequest {
 
 type Compute = (request: QuantityRequest, head: Head) => HeadNumbers;
 
-const COMPUTE: ReadonlyMap<string, Compute> = new Map<string, Compute>([
-  ["weights", ({ run, group }, head) => recorded(run, group, head, "weights")],
-  ["scores", ({ run, group }, head) => ({ ...recorded(run, group, head, "scores"), allowed: everyCell(run) })],
-  ["masked_scores", ({ run, group }, head) => recorded(run, group, head, "masked_scores")],
-  ["rollout", rollout],
-  ["minus_head", (request, head) => subtracted(weights(request, head), weights(request, request.otherHead))],
-  ["minus_trained", minusTrained],
-  ["minus_text", minusText],
-]);
+const COMPUTE: Record<(typeof QUANTITIES)[number], Compute> = table({
+  weights,
+  scores: ({ run, group }, head) => ({ ...recorded(run, group, head, "scores"), allowed: everyCell(run) }),
+  masked_scores: ({ run, group }, head) => recorded(run, group, head, "masked_scores"),
+  rollout,
+  minus_head: (request, head) => subtracted(weights(request, head), weights(request, request.otherHead)),
+  minus_trained: minusTrained,
+  minus_text: minusText,
+});
 
 /** The quantity of a name. Throws a Refused for an unknown one, and for one that needs more than a run. */
 export function quantityOf(name: string, facts: ModelFacts): QuantityFacts & { compute: Compute } {
   const quantity = known(facts.quantities, "quantity", name);
-  const compute = COMPUTE.get(name);
+  const compute: Compute | undefined = COMPUTE[name as keyof typeof COMPUTE];
   if (!compute) {
-    const shown = Object.entries(facts.quantities).filter(([each]) => COMPUTE.has(each));
-    const titles = shown.map(([, { title }]) => title.toLowerCase());
+    const titles = QUANTITIES.map((each) => facts.quantities[each].title.toLowerCase());
     throw new Refused(`A page without a server shows ${titles.join(", ")} of a head, not ${quoted(quantity.title)}.`);
   }
   if (quantity.refusal) throw new Refused(quantity.refusal);

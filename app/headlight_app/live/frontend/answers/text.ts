@@ -9,7 +9,7 @@ import { counted } from "./words.ts";
 /** The tokens, with mask tokens in the masked positions. Throws a Refused for a text that the model cannot read. */
 export function encoded({ text, masked_positions }: Question, { tokenizer, facts }: Model): EncodedToken[] {
   checkText(text, tokenizer, facts);
-  const tokens = tokenizer.encode(text);
+  const tokens = read(text, tokenizer);
   if (!masked_positions.length) return tokens;
   const { maskId } = tokenizer;
   if (maskId === null) throw new Refused("This model has no mask token, so no word of the text can be masked.");
@@ -21,6 +21,14 @@ export function encoded({ text, masked_positions }: Question, { tokenizer, facts
   return tokens
     .map((token, place) => (masked.has(place) ? { ...token, id: maskId, text: tokenizer.tokenText(maskId) } : token))
     .map((token) => ({ ...token, special: special.has(token.id) }));
+}
+
+function read(text: string, tokenizer: Tokenizer): EncodedToken[] {
+  try {
+    return tokenizer.encode(text);
+  } catch (error) {
+    throw new Refused(error instanceof Error ? error.message : String(error));
+  }
 }
 
 /** The tokens as the page shows them. */
@@ -40,7 +48,7 @@ function checkText(text: string, tokenizer: Tokenizer, facts: ModelFacts) {
   let size = Math.max(limits.prefix_characters, limits.characters_per_token * context);
   for (; size < text.length; size *= 2) {
     const end = size - Math.max(facts.tokenizer.longest_token, limits.cut_characters);
-    const count = tokenizer.encode(text.slice(0, size)).filter((token) => !token.special && token.end <= end).length;
+    const count = read(text.slice(0, size), tokenizer).filter((token) => !token.special && token.end <= end).length;
     if (count > context + Math.floor(context / 4))
       throw new Refused(`The text has more than ${count} tokens; this model reads at most ${context}. Shorten it.`);
   }
