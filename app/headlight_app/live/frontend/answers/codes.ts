@@ -19,7 +19,9 @@ export function headOf({ shape, numbers }: Value, head: number): Matrix {
 export function codesOf(weights: Matrix, mask: Matrix, side: number): Uint8Array {
   const pooled = maxPool(weights, side).numbers;
   const allowed = maxPool(mask, side).numbers;
-  return Uint8Array.from(pooled, (weight, cell) => (allowed[cell] > 0 ? codeOf(weight) : 0));
+  const codes = new Uint8Array(pooled.length);
+  for (let cell = 0; cell < codes.length; cell++) if (allowed[cell] > 0) codes[cell] = codeOf(pooled[cell]);
+  return codes;
 }
 
 function codeOf(weight: number): number {

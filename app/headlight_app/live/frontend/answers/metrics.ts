@@ -1,10 +1,10 @@
 // Head metrics, as in model/headlight/analysis/head_metrics.py.
 
+import { table } from "../../../ui/frontend/dom/table.ts";
 import { Refused } from "../engine/refused.ts";
 import type { EncodedToken } from "../tokenizer/types.ts";
 import type { Matrix } from "./codes.ts";
 
-const TINY = 1.1754943508222875e-38; // the smallest normal number in 32 bits
 const PUNCTUATION = /^\p{P}+$/u;
 
 type Tokens = readonly EncodedToken[];
@@ -25,33 +25,23 @@ const CELLS: ReadonlyMap<string, (tokens: Tokens) => IsCounted> = new Map<string
   ["special", (tokens) => otherKeys(tokens.map(({ special }) => special))],
 ]);
 
-/** The number of each row, of which a metric is the mean. */
-const MEASURES: ReadonlyMap<string, (row: Float32Array, query: number) => number> = new Map([
-  ["entropy", (row: Float32Array) => Math.max(0, -sumOf(row, (weight) => weight * Math.log2(Math.max(weight, TINY))))],
-  ["distance", (row: Float32Array, query: number) => sumOf(row, (weight, key) => weight * Math.abs(query - key))],
-]);
+/** The number of each row, of which a metric is the mean; a row sums to 1. */
+const MEASURES: Record<string, (row: Float32Array, query: number) => number> = table({ entropy, distance });
 
 /** Every metric of every head: null if the text does not determine it. */
-export function headMetrics(
-  names: readonly string[],
-  heads: readonly Weights[],
-  tokens: Tokens,
-): Record<string, (number | null)[]> {
+export function headMetrics(names: readonly string[], heads: readonly Weights[], tokens: Tokens) {
   const counted = names.filter((name) => CELLS.has(name));
+  const measured = names.filter((name) => !CELLS.has(name));
   const flags = flagsOf(counted, tokens);
-  const rows = heads.map(normalizedRows);
-  const shares = rows.map((head, place) => sharesOf(head, choicesOf(heads[place].mask), flags, counted.length));
-  const numbersOf = (name: string) => {
-    const measure = MEASURES.get(name);
-    if (measure) return rows.map((head) => meanOver(head, measure));
-    if (CELLS.has(name)) return shares.map((share) => share[counted.indexOf(name)]);
-    throw new Refused(`A page without a server does not measure ${name}.`);
-  };
-  return Object.fromEntries(names.map((name) => [name, numbersOf(name).map(shown)]));
-}
-
-function shown(number: number): number | null {
-  return Number.isNaN(number) ? null : Math.round(number * 1e4) / 1e4;
+  const found: Record<string, (number | null)[]> = Object.fromEntries(names.map((name) => [name, []]));
+  for (const head of heads) {
+    const rows = normalizedRows(head);
+    const means = [...sharesOf(rows, head.mask, flags, counted.length), ...measured.map((name) => meanOf(name, rows))];
+    [...counted, ...measured].forEach((name, place) => {
+      found[name].push(Number.isNaN(means[place]) ? null : Math.round(means[place] * 1e4) / 1e4);
+    });
+  }
+  return found;
 }
 
 /** The metrics that count each cell, as bits. */
@@ -69,29 +59,31 @@ function flagsOf(names: readonly string[], tokens: Tokens): Uint16Array {
 /** The rows of a head, which sum to 1; null for an empty one. Negative weights and NaN count as 0. */
 function normalizedRows({ rows, columns, numbers }: Matrix): (Float32Array | null)[] {
   return Array.from({ length: rows }, (_, query) => {
-    const row = numbers.slice(query * columns, (query + 1) * columns).map((weight) => (weight > 0 ? weight : 0));
-    const total = sumOf(row, (weight) => weight);
-    return total > 0 ? row.map((weight) => weight / total) : null;
+    const row = numbers.slice(query * columns, (query + 1) * columns);
+    let total = 0;
+    for (let key = 0; key < columns; key++) {
+      if (!(row[key] > 0)) row[key] = 0;
+      total += row[key];
+    }
+    if (!total) return null;
+    for (let key = 0; key < columns; key++) row[key] /= total;
+    return row;
   });
 }
 
-/** The keys that each query may attend to, if there are several. */
-function choicesOf({ rows, columns, numbers }: Matrix): number[][] {
-  return Array.from({ length: rows }, (_, query) => {
-    const keys = Array.from({ length: columns }, (_, key) => key).filter((key) => numbers[query * columns + key] > 0);
-    return keys.length > 1 ? keys : [];
-  });
-}
-
-/** Of each metric, the mean share of the attention that its keys get, over the queries that attend and have one. */
-function sharesOf(rows: readonly (Float32Array | null)[], choices: number[][], flags: Uint16Array, count: number) {
+/**
+ * Of each metric, the mean share of the attention that its keys get, over the queries that attend and have such a key.
+ * A query that may attend to one key only has no choice, so it does not count.
+ */
+function sharesOf(rows: readonly (Float32Array | null)[], mask: Matrix, flags: Uint16Array, count: number) {
   const totals = new Float64Array(count);
   const queries = new Float64Array(count);
   rows.forEach((row, query) => {
-    if (!row) return;
+    const start = query * mask.columns;
+    if (!row || !hasChoice(mask.numbers, start, start + mask.columns)) return;
     let had = 0;
-    for (const key of choices[query]) {
-      const bits = flags[query * row.length + key];
+    for (let key = 0; key < row.length; key++) {
+      const bits = mask.numbers[start + key] > 0 ? flags[start + key] : 0;
       had |= bits;
       for (let bit = 0; bits >> bit; bit++) if ((bits >> bit) & 1) totals[bit] += row[key];
     }
@@ -100,13 +92,38 @@ function sharesOf(rows: readonly (Float32Array | null)[], choices: number[][], f
   return totals.map((total, bit) => (queries[bit] ? total / queries[bit] : Number.NaN));
 }
 
-function meanOver(rows: readonly (Float32Array | null)[], measure: (row: Float32Array, query: number) => number) {
-  const numbers = rows.flatMap((row, query) => (row ? [measure(row, query)] : [])).filter(Number.isFinite);
-  return numbers.length ? numbers.reduce((sum, number) => sum + number, 0) / numbers.length : Number.NaN;
+/** Whether several cells are allowed. */
+function hasChoice(mask: Float32Array, start: number, end: number): boolean {
+  let count = 0;
+  for (let at = start; at < end && count < 2; at++) if (mask[at] > 0) count += 1;
+  return count > 1;
 }
 
-function sumOf(row: Float32Array, summand: (weight: number, key: number) => number): number {
-  return row.reduce((sum, weight, key) => sum + summand(weight, key), 0);
+function meanOf(name: string, rows: readonly (Float32Array | null)[]): number {
+  const measure = MEASURES[name];
+  if (!measure) throw new Refused(`A page without a server does not measure ${name}.`);
+  let [total, count] = [0, 0];
+  rows.forEach((row, query) => {
+    const number = row ? measure(row, query) : Number.NaN;
+    if (!Number.isFinite(number)) return;
+    total += number;
+    count += 1;
+  });
+  return count ? total / count : Number.NaN;
+}
+
+/** In bits: 0 on one key, log2 n evenly on n. */
+function entropy(row: Float32Array): number {
+  let sum = 0;
+  for (let key = 0; key < row.length; key++) if (row[key]) sum -= row[key] * Math.log2(row[key]);
+  return Math.max(0, sum);
+}
+
+/** In tokens. */
+function distance(row: Float32Array, query: number): number {
+  let sum = 0;
+  for (let key = 0; key < row.length; key++) sum += row[key] * Math.abs(query - key);
+  return sum;
 }
 
 function otherKeys(isKey: readonly boolean[]): IsCounted {

@@ -64,9 +64,9 @@ function valuesOf(logits: Float32Array, problemType: string): Float32Array {
   if (problemType === "regression") return logits;
   if (problemType === "multi-label") return logits.map((logit) => 1 / (1 + Math.exp(-logit)));
   const most = largest(logits);
-  const powers = Float64Array.from(logits, (logit) => Math.exp(logit - most));
+  const powers = new Float64Array(logits).map((logit) => Math.exp(logit - most));
   const total = powers.reduce((sum, power) => sum + power, 0);
-  return Float32Array.from(powers, (power) => power / total);
+  return new Float32Array(powers.map((power) => power / total));
 }
 
 /** The mean negative log-likelihood, in nats, of the tokens after the first. */
