@@ -34,6 +34,7 @@ from headlight_app.explore.answers.token_filter import HIDDEN_TOKEN_TITLES
 from headlight_app.inference.attention_payload import MAX_LOSS_PRODUCTS, MAX_METRIC_CELLS
 from headlight_app.inference.choices import variant_choices
 from headlight_app.inference.resolved_question import MAX_WEIGHTS_BYTES, reads_chat
+from headlight_app.live.step_forms import step_forms
 from headlight_app.state.variants import pools, reads_pair, trained_variant
 
 Facts = dict[str, Any]
@@ -80,6 +81,7 @@ def model_facts(checkpoint: Checkpoint, name: str) -> Facts:
         "labels": list(config.labels),
         "problem_type": _problem_type(config),
         "tokenizer": _tokenizer(tokenizer),
+        "steps": step_forms(checkpoint),
         "transformer_lens": paths_by_name(config),
         "quantities": {name: _quantity(row, config) for name, row in QUANTITIES.items()},
         "limits": dict(LIMITS),

@@ -119,3 +119,30 @@ def test_hidden_tokens_are_those_of_the_app(model: str, tmp_path: Path) -> None:
 
 def test_no_word_of_a_model_without_a_mask_token_is_hidden(tmp_path: Path) -> None:
     assert_agrees("next", [asked("trace", "next", TEXT, masked_positions=[2])], tmp_path)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_steps_of_a_head_are_those_of_the_app(model: str, tmp_path: Path) -> None:
+    stack = STACKS.get(model, "encoder" if model == "stories-masked" else "decoder")
+    path = f"{stack}.1.self"
+    changes = (
+        *(f"{path}.{each}" for each in ("scores=scale:2", "scale=scale:0.5", "scale=set:1", "bias=add:0.5")),
+        *(f"{path}.{each}" for each in ("rotated_q[1]=scale:2", "mask[:,:,1]=set:0", "weighted_values[0]=set:0")),
+        f"{stack}.position_ids[2]=set:1",
+    )
+    requests = [
+        *(asked("walkthrough", model, TEXT, attention=path, head=head, query=3, key=1) for head in (0, 3)),
+        *(
+            asked("walkthrough", model, TEXT, attention=f"{stack}.0.self", head=1, token=each)
+            for each in (-1, 1, 99_999)
+        ),
+        *(asked("walkthrough", model, TEXT, attention=path, head=1, query=2, edits=[each]) for each in changes),
+        *(
+            asked("walkthrough", model, TEXT, attention=path, query=5, key=4, positional_encoding=each)
+            for each in ("none", "sinusoidal", "rope", "alibi")
+        ),
+        asked("walkthrough", model, TEXT, attention=path, query=5, key=4, masks="window:1"),
+        *(asked("walkthrough", model, TEXT, attention=path, **each) for each in ({"head": 9}, {"key": 99})),
+        *(asked("walkthrough", model, TEXT, attention=each) for each in ("", f"{stack}.9.self", "a.0.self")),
+    ]
+    assert_agrees(model, requests, tmp_path)

@@ -73,9 +73,7 @@ def by_hook(edits: Sequence[str], values: Sequence[np.ndarray]) -> list[np.ndarr
 @pytest.fixture(scope="module")
 def cases() -> list[tuple[list[str], list[np.ndarray]]]:
     chance, numbers = random.Random(48), np.random.default_rng(48)
-    return [
-        ([random_edit(chance) for _ in range(chance.randint(1, 3))], [*random_values(numbers)]) for _ in range(600)
-    ]
+    return [([random_edit(chance) for _ in range(chance.randint(1, 3))], [*random_values(numbers)]) for _ in range(600)]
 
 
 def test_random_edits_give_the_numbers_of_the_hook(

@@ -8,6 +8,7 @@ import type { ROUTES } from "./routes.ts";
 import { openRuns, type Runs } from "./runs.ts";
 import { answerTrace } from "./trace.ts";
 import type { Model, Reply } from "./types.ts";
+import { answerWalkthrough } from "./walkthrough/walkthrough.ts";
 
 type Answer = (runs: Runs, request: never) => Reply;
 
@@ -17,6 +18,7 @@ const ANSWERS: Record<(typeof ROUTES)[number], Answer> = table({
   head_matrix: answerHeadMatrix,
   head_metrics: answerHeadMetrics,
   query_key_weights: answerQueryKeyWeights,
+  walkthrough: answerWalkthrough,
 });
 
 /** The answers about a model, which keep its last runs. A refusal is an answer whose `error` is a sentence. */

@@ -54,13 +54,13 @@ function predictionAt(model: Model, { tokens }: Run, position: number, logits: B
 }
 
 /** The text of a token, or the name of a label. */
-function answerText({ facts, tokenizer }: Model, id: number): string {
+export function answerText({ facts, tokenizer }: Model, id: number): string {
   if (!facts.task.predicts_labels) return tokenizer.tokenText(id);
   return facts.labels[id] ?? `label ${id}`;
 }
 
 /** The numbers that people read: probabilities, or scores. */
-function valuesOf(logits: Float32Array, problemType: string): Float32Array {
+export function valuesOf(logits: Float32Array, problemType: string): Float32Array {
   if (problemType === "regression") return logits;
   if (problemType === "multi-label") return logits.map((logit) => 1 / (1 + Math.exp(-logit)));
   const most = largest(logits);
@@ -79,7 +79,7 @@ export function meanLoss({ tokens, trace }: Run): number {
   return losses.reduce((sum, loss) => sum + loss, 0) / losses.length;
 }
 
-function largest(numbers: Float32Array): number {
+export function largest(numbers: Float32Array): number {
   return numbers.reduce((one, other) => Math.max(one, other), Number.NEGATIVE_INFINITY);
 }
 

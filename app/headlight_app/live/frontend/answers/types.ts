@@ -29,6 +29,26 @@ export interface QuantityFacts {
   refusal: string;
 }
 
+/** Of each step: its name, its formula, the symbols and axes of its values, and its paths, "@" for the layer. */
+export type StepForm = readonly (readonly [
+  string,
+  string,
+  readonly (readonly [string, string])[],
+  readonly string[],
+])[];
+
+/** The steps of a head and of the prediction (app/headlight_app/live/step_forms.py). */
+export interface StepFacts {
+  steps: Record<string, { title: string; explanation: string; part: "head" | "network" | "prediction" }>;
+  forms: StepForm[];
+  /** The number of a form, by positional encoding, attention, and what edits add. */
+  of: Record<string, Record<string, Record<string, number>>>;
+  attentions: Record<string, { head_dim: number; group_size: number; soft_cap: number }>;
+  /** How many of the likeliest answers the prediction shows. */
+  answers: number;
+  prediction: StepForm | null;
+}
+
 /** The limits of what is read and computed at once. */
 interface Limits {
   characters: number;
@@ -87,6 +107,8 @@ export interface ModelFacts {
   /** Paths by the names of TransformerLens, and whether their first two axes are swapped. */
   transformer_lens: Record<string, [string, boolean]>;
   metrics: string[];
+  /** Null for a model whose steps need more than the values of a run. */
+  steps: StepFacts | null;
   quantities: Record<string, QuantityFacts>;
   hidden_token_titles: Record<string, string>;
   nowhere: string;

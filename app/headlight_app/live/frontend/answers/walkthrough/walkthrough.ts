@@ -1,0 +1,142 @@
+// The steps of one head between two tokens, then those of the prediction: the numbers of the forms that Python wrote.
+
+import type {
+  StepAnswer,
+  StepShape,
+  WalkthroughAnswer,
+  WalkthroughRequest,
+} from "../../../../explore/frontend/contract.ts";
+import { Refused } from "../../engine/refused.ts";
+import { hookPointOf } from "../edits/paths.ts";
+import { type Intervention, matches, parseEdit } from "../edits/syntax.ts";
+import { bytesOf } from "../head_view.ts";
+import { answerText } from "../predictions.ts";
+import type { Run, Runs } from "../runs.ts";
+import { joined } from "../trace.ts";
+import type { Model, ModelFacts, Reply, StepFacts, StepForm } from "../types.ts";
+import { quoted } from "../words.ts";
+import { headFormula, headNumbers, rowOf } from "./head_steps.ts";
+import { predictionSteps } from "./prediction_steps.ts";
+
+/** The numbers of the values of a step. */
+export type Numbers = readonly ArrayLike<number>[];
+
+/** What the steps are about. */
+export interface Place {
+  readonly model: Model;
+  readonly run: Run;
+  readonly path: string;
+  readonly head: number;
+  readonly query: number;
+  readonly key: number;
+}
+
+export function answerWalkthrough(runs: Runs, request: WalkthroughRequest): Reply<WalkthroughAnswer> {
+  const { model } = runs;
+  const { facts } = model;
+  if (!facts.steps) throw new Refused("The steps of this model need a server; open it in Headlight for them.");
+  const run = runs.of(request.question);
+  const place = placeOf(model, run, request, facts.steps);
+  const { query, key } = place;
+  const edits = run.question.edits.map((edit) => parseEdit(edit, facts));
+  const form = headForm(place, facts.steps, edits);
+  const prediction = predictionSteps(place, request.token ?? -1);
+  const numbers = [
+    ...form.map(([name, , values, paths]) => headNumbers(place, name, values.length, paths.map(placed))),
+    ...prediction.numbers,
+  ];
+  function placed(path: string) {
+    return path.replace("@.", `${layerOf(place.path)}.`);
+  }
+  const steps = [
+    ...form.map(([name, formula, values, paths]): StepForm[number] => [
+      name,
+      headFormula(place, name, formula),
+      values,
+      paths.map(placed),
+    ]),
+    ...prediction.form,
+  ];
+  const meta: WalkthroughAnswer = {
+    query,
+    key,
+    answer: prediction.answers.indexOf(prediction.answer),
+    answers: prediction.answers.map((id) => ({ id, text: answerText(model, id) })),
+    steps: steps.map((step, at) => stepAnswer(place, facts.steps as StepFacts, step, numbers[at], edits)),
+  };
+  return { meta, numbers: joined(numbers.flat().map((each) => bytesOf(Float32Array.from(each)))) };
+}
+
+function layerOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("."));
+}
+
+/** The query, the last one if there is none of the number, and the key, the most attended if none is chosen. */
+function placeOf(model: Model, run: Run, request: WalkthroughRequest, { attentions }: StepFacts): Place {
+  const { attention: path = "", head = 0, query = -1, key = -1 } = request;
+  const { length } = run.tokens;
+  if (!Object.hasOwn(attentions, path))
+    throw new Refused(
+      `This model has no attention ${quoted(path)}; a path reads STACK.LAYER.KIND, as in decoder.0.self.`,
+    );
+  const [heads] = run.trace.value(`${path}.weights`).shape;
+  if (head >= heads) throw new Refused(`There is no head ${head}; this layer has ${heads}, counted from 0.`);
+  if (key >= length) throw new Refused(`There is no token ${key}: the text has ${length}, counted from 0.`);
+  const asking = query in run.tokens ? query : length - 1;
+  const weights = rowOf(run.trace.value(`${path}.weights`), head, asking);
+  return { model, run, path, head, query: asking, key: key < 0 ? weights.indexOf(Math.max(...weights)) : key };
+}
+
+/** The form of the steps of an attention, with those that edits add. */
+function headForm({ run, path }: Place, facts: StepFacts, edits: readonly Intervention[]): StepForm {
+  const forms = facts.of[run.parts.positional_encoding]?.[path] ?? {};
+  const isEdited = (...points: string[]) =>
+    edits.some((edit) => points.some((point) => matches(edit, `${path}.${point}`)));
+  const added = [
+    ...(isEdited("rotated_q", "rotated_k") ? ["rotated"] : []),
+    ...(isEdited("bias") ? ["bias"] : []),
+  ].join("+");
+  return facts.forms[forms[added] ?? forms[""]] as StepForm;
+}
+
+function stepAnswer(
+  place: Place,
+  facts: StepFacts,
+  [name, formula, values, paths]: StepForm[number],
+  numbers: Numbers,
+  edits: readonly Intervention[],
+): StepAnswer {
+  const { title, explanation, part } = facts.steps[name];
+  return {
+    name,
+    title,
+    explanation: inWords(explanation, place),
+    part,
+    formula,
+    edited: edits.some((edit) => paths.some((path) => matches(edit, path))),
+    shapes: paths.map((path) => shapeOf(place, path)),
+    values: values.map(([symbol, axis], at) => ({ symbol, axis, count: numbers[at].length })),
+  };
+}
+
+/** An explanation with the texts of the query and the key, and the model's width. */
+function inWords(explanation: string, { model, run, query, key }: Place): string {
+  const [asking, asked] = [query, key].map((position) => run.tokens[position].text.trim() || run.tokens[position].text);
+  const words: Record<string, string> = { query: asking, key: asked, width: String(model.facts.d_model) };
+  return explanation.replace(/\{(query|key|width)\}/g, (_, name) => words[name]);
+}
+
+function shapeOf({ model, run }: Place, path: string): StepShape {
+  const { facts } = model;
+  if (path === "logits") return logitsShape(facts, run.tokens.length);
+  const hook_point = hookPointOf(path);
+  return { hook_point, axes: facts.hook_points[hook_point].axes, sizes: [...run.trace.value(path).shape] };
+}
+
+function logitsShape({ task, labels, vocabulary_size }: ModelFacts, length: number): StepShape {
+  const answers = task.predicts_labels ? labels.length : vocabulary_size;
+  const name = task.predicts_labels ? "label" : "token";
+  return task.whole_text
+    ? { hook_point: "logits", axes: [name], sizes: [answers] }
+    : { hook_point: "logits", axes: ["pos", name], sizes: [length, answers] };
+}
