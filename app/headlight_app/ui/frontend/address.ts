@@ -8,14 +8,19 @@ export type State = Record<string, unknown>; // all choices, by their names in a
 /** What to write: `settings` are the choices that only Streamlit changes. See `addressQuery`. */
 type Linked = { state: State; settings: State; defaults: State; longest: number };
 
+/** Where a link has its parameters: in the query, which a server reads, or in the fragment. */
+export type LinkPlace = "search" | "hash";
+
 /** Writes the choices into the address. */
 export class AddressBar {
   #state;
+  #place;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @param state what to write now */
-  constructor(state: () => Linked) {
+  constructor(state: () => Linked, place: LinkPlace = "search") {
     this.#state = state;
+    this.#place = place;
   }
 
   /** Call after a choice: the address follows in a moment. */
@@ -28,12 +33,13 @@ export class AddressBar {
   write() {
     this.cancel();
     const { state, settings, defaults, longest } = this.#state();
-    const written = Object.fromEntries(new URLSearchParams(location.search));
+    const written = Object.fromEntries(new URLSearchParams(location[this.#place].slice(1)));
     const query = addressQuery({ ...state, ...settings }, defaults, longest);
     if (query === null || query === addressQuery(written, {}, longest)) return;
     const [known, usual] = [parameters(settings), parameters(defaults)];
     if (Object.entries(known).some(([name, value]) => value !== (written[name] ?? usual[name]))) return;
-    history.pushState(history.state, "", query ? `${location.pathname}?${query}` : location.pathname);
+    const sign = this.#place === "hash" ? "#" : "?";
+    history.pushState(history.state, "", query ? `${location.pathname}${sign}${query}` : location.pathname);
   }
 
   cancel() {

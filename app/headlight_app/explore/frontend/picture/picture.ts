@@ -20,6 +20,7 @@ import { gridHigh } from "../../../ui/frontend/state/colour_range.ts";
 import { isOff } from "../../../ui/frontend/state/head_ablation.ts";
 import { patternCodes } from "../../../ui/frontend/state/head_matrix.ts";
 import { currentGroup, isSelected } from "../../../ui/frontend/state/head_selection.ts";
+import { offersTab } from "../offered.ts";
 import type { AttentionGroup, ExplorePage, Token } from "../types.ts";
 import type { Block, Part, Row } from "./parts.ts";
 import { headAt, isOpen, miniatures, partChoice, pictureRows } from "./parts.ts";
@@ -121,7 +122,8 @@ function partName({ kind, stack, attention, layer }: Part) {
 function choiceOf(page: ExplorePage, part: Part) {
   const { attention_groups, predictions } = page.state.answer;
   const answering = attention_groups.some(({ stack }) => stack === "decoder") ? "decoder" : "encoder";
-  return partChoice(part, { answers: part.stack === answering, predicts: predictions.length > 0 });
+  const choice = partChoice(part, { answers: part.stack === answering, predicts: predictions.length > 0 });
+  return choice?.tab && offersTab(page, choice.tab) ? choice : null;
 }
 
 /** Opens a part below the picture, and brings it into sight. */
@@ -250,7 +252,8 @@ function drawInput(page: ExplorePage, { stack }: Part, canvas: HTMLCanvasElement
   const first = tokens.length - shown;
   const lines = shown + (first ? 1 : 0);
   const { tokens: words, vector, positions } = sizesOf(page);
-  const width = words + GAP + vector + GAP + positions;
+  const strips = page.server.answers("input_vectors") ? stripsBehind(words, vector, positions) : [];
+  const width = strips.reduce((end, [x, wide]) => Math.max(end, x + wide), words);
   const { paper } = memory(page);
   const context = hidpiContext(paper, width, lines * INPUT.line);
   context.font = `12px ${font}`;
@@ -262,10 +265,6 @@ function drawInput(page: ExplorePage, { stack }: Part, canvas: HTMLCanvasElement
     const [position, y] = [first + line, (line + (first ? 1 : 0)) * INPUT.line];
     context.fillStyle = position === tokens.length - 1 ? ink : quiet;
     context.fillText(truncateText(context, inlineText(tokens[position].text), words), words, y + INPUT.line / 2);
-    const strips = [
-      [words + GAP, vector],
-      [words + 2 * GAP + vector, positions],
-    ];
     context.fillStyle = raised;
     for (const [x, wide] of strips) context.fillRect(x, y + 1, wide, INPUT.line - 2);
     if (!vectors) continue;
@@ -275,6 +274,14 @@ function drawInput(page: ExplorePage, { stack }: Part, canvas: HTMLCanvasElement
     });
   }
   blit(paper, canvas);
+}
+
+/** Where the strips of a vector and of a position begin, and their widths. */
+function stripsBehind(words: number, vector: number, positions: number) {
+  return [
+    [words + GAP, vector],
+    [words + 2 * GAP + vector, positions],
+  ];
 }
 
 /** The likeliest answer; the panel of predictions shows them all, and reads them out. */
