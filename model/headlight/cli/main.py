@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import shtab
 
@@ -48,19 +48,26 @@ COMMANDS: Registry[Command] = Registry(
 )  # fmt: skip
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run one command. Returns its exit status, or 2 with a sentence on standard error if it fails."""
+def main(arguments: Sequence[str], more: Iterable[Command] = ()) -> int:
+    """Run one command, or one of `more`, which need the page's package.
+
+    Returns its exit status, or 2 with a sentence on standard error if it fails.
+    """
     try:
         if not arguments or arguments[0] in ("-h", "--help"):
-            print(usage())
+            print(usage(more))
             return 0
-        return COMMANDS[arguments[0]](arguments[1:])
+        return _known(more)[arguments[0]](arguments[1:])
     except HeadlightError as error:
         print(f"headlight: {error}", file=sys.stderr)
         return 2
 
 
-def usage() -> str:
+def _known(more: Iterable[Command]) -> Registry[Command]:
+    return Registry("command", COMMANDS | {each.name: each for each in more})
+
+
+def usage(more: Iterable[Command] = ()) -> str:
     """The commands, each with the first line of its description."""
-    lines = [f"  headlight {name:11} {each.summary}" for name, each in COMMANDS.items()]
+    lines = [f"  headlight {name:11} {each.summary}" for name, each in _known(more).items()]
     return "\n".join(["Usage: headlight COMMAND ... (each command explains its options with --help)", *lines])

@@ -2,9 +2,9 @@
 
 import { table } from "../../../ui/frontend/dom/table.ts";
 import { Refused } from "../engine/refused.ts";
+import type { ROUTES } from "../routes.ts";
 import { answerHeadView } from "./head_view.ts";
 import { answerHeadMatrix, answerHeadMetrics, answerQueryKeyWeights } from "./heads.ts";
-import type { ROUTES } from "./routes.ts";
 import { openRuns, type Runs } from "./runs.ts";
 import { answerTrace } from "./trace.ts";
 import type { Model, Reply } from "./types.ts";
