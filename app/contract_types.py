@@ -1,9 +1,10 @@
-"""Writes the contracts' TypeScript types beside the browser's modules: `python app/contract_types.py`.
+"""Writes the contracts' TypeScript types and constants beside the browser's modules: `python app/contract_types.py`.
 
 This file is for developers: it is outside the packages, so that it is not installed.
 """
 
 import inspect
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from msgspec import NODEFAULT, Struct
+from msgspec import NODEFAULT, Struct, to_builtins
 from msgspec import inspect as kinds
 
 import headlight_app
@@ -29,7 +30,6 @@ SHARED = (
     "parts",
     "diagram",
     "arrays",
-    "answer_numbers",
     "reply",
     "views",
 )
@@ -38,6 +38,27 @@ FILES = {
     "ui/frontend/contract.ts": tuple(f"headlight_app.contract.{name}" for name in SHARED),
     "ui/frontend/export/contract.ts": ("headlight_app.export.contract",),
     **{f"{page}/frontend/contract.ts": (f"headlight_app.{page}.contract",) for page in PAGES},
+}
+CONSTANTS = {  # that the browser needs, by their paths in Python
+    "ui/frontend/contract.ts": (
+        "headlight_app.contract.question.AS_TRAINED",
+        "headlight_app.contract.question.QUESTION_FIELDS",
+        "headlight_app.contract.question.OWN_IMAGE_PREFIX",
+        "headlight_app.access.images.MAX_IMAGE_BYTES",
+        "headlight_app.access.images.IMAGE_TOO_LARGE",
+        "headlight_app.contract.state.DEFAULT_STATE",
+        "headlight_app.contract.state.STATE_TEXTS",
+        "headlight_app.contract.state.MAX_ADDRESS_LENGTH",
+        "headlight_app.contract.views.MAX_KNOWN",
+        "headlight.questions.marking.HINT",
+        "headlight.questions.marking.GIVE_UP",
+        "headlight.questions.kinds.CHECK",
+    ),
+    "ui/frontend/export/contract.ts": ("headlight_app.export.contract.MAX_TABLE_NUMBERS",),
+    "room/frontend/contract.ts": (
+        "headlight_app.room.contract.MAX_QUERY",
+        "headlight_app.room.scenes.MAX_SCENES_BYTES",
+    ),
 }
 FILE_OF = {module: file for file, modules in FILES.items() for module in modules}
 WIDTH = 120
@@ -63,10 +84,11 @@ def declarations(path: str) -> str:
     found = [kind for name in FILES[path] for kind in _structs(import_module(name))]
     uses: set[type[Struct]] = set()
     interfaces = [*(_interface(kind, uses) for kind in found), *_routes(found, uses)]
+    constants = "".join(map(_constant, CONSTANTS.get(path, ())))
     sources = "headlight_app/contract" if len(FILES[path]) > 1 else FILES[path][0].replace(".", "/") + ".py"
     heading = f"// Written from {sources} by app/contract_types.py.\n"
     imports = "".join(_imports(path, uses))
-    return "\n".join([heading, *filter(None, [imports]), *interfaces])
+    return "\n".join([heading, *filter(None, [imports]), *interfaces, *filter(None, [constants])])
 
 
 def _structs(module: ModuleType) -> list[type[Struct]]:
@@ -163,6 +185,28 @@ def _routes(found: list[type[Struct]], uses: set[type[Struct]]) -> Iterator[str]
     )
     name = f"{asked[0].__module__.split('.')[-2].title()}Routes"
     yield f"/** The request and the answer of each route. */\nexport interface {name} {{\n{''.join(rows)}}}\n"
+
+
+def _constant(path: str) -> str:
+    """A constant of Python, by its dotted path."""
+    module, _, name = path.rpartition(".")
+    value = getattr(import_module(module), name)
+    if not isinstance(value, Struct | tuple):
+        return f"export const {name} = {_literal(value)};\n"
+    if isinstance(value, Struct):
+        begin, gap, end = f"export const {name}: {type(value).__name__} = {{", " ", "};\n"
+        parts = [f"{field}: {_literal(each)}" for field, each in to_builtins(value).items()]
+    else:
+        begin, gap, end = f"export const {name} = [", "", "] as const;\n"
+        parts = list(map(_literal, value))
+    line = f"{begin}{gap}{', '.join(parts)}{gap}{end}"
+    return line if len(line) <= WIDTH + 1 else "".join([begin, "\n", *(f"  {part},\n" for part in parts), end])
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{name}: {_literal(each)}' for name, each in value.items())} }}"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _comment(kind: type[Struct]) -> str:

@@ -91,7 +91,7 @@ class Reversed(PositionalEncoding):
 
     def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
         """The number of positions behind each key."""
-        return (self.context_length - keys).float().expand(self.heads, len(queries), len(keys))
+        return (self.context_length - keys).float().expand(self.heads, queries.shape[0], keys.shape[0])
 
 
 ''',

@@ -29,4 +29,4 @@ def test_a_model_of_each_family_runs_in_the_engine(case: Case, tmp_path: Path) -
         Request(case.text, (moved, f"{stack}.0.residual[1]=add:0.5")),
         Request(case.text, (off,), "rope"),
     ]
-    assert_engine_agrees(plan_of(model), model, checkpoint.tokenizer, requests, tmp_path)
+    assert_engine_agrees(plan_of(model, ("rope",)), model, checkpoint.tokenizer, requests, tmp_path)

@@ -3,8 +3,6 @@
 import { readFileSync } from "node:fs";
 import { addressQuery } from "../../app/headlight_app/ui/frontend/address.ts";
 
-const { states, defaults, longest } = JSON.parse(readFileSync(0, "utf8"));
-const queries = states.map((/** @type {import("../../app/headlight_app/ui/frontend/address.ts").State} */ state) =>
-  addressQuery(state, defaults, longest),
-);
-console.log(JSON.stringify(queries));
+/** @type {import("../../app/headlight_app/ui/frontend/address.ts").State[]} */
+const states = JSON.parse(readFileSync(0, "utf8"));
+console.log(JSON.stringify(states.map((state) => addressQuery(state))));

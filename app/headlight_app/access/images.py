@@ -20,13 +20,13 @@ from headlight_app.access.uploads import GRACE_SECONDS
 from headlight_app.access.visitor import UNKNOWN_VISITOR
 from headlight_app.contract.question import IMAGE_GONE, OWN_IMAGE_PREFIX
 
-MAX_FILE_BYTES = 8 << 20  # bytes of a file
+MAX_IMAGE_BYTES = 8 << 20  # bytes of a file
 MAX_PER_VISITOR = 4  # pictures of one visitor
 MAX_TOTAL_BYTES = 128 << 20  # bytes of all uploaded pictures
 ARRIVAL_SECONDS = 30.0  # in place of GRACE_SECONDS for a visitor who has had no page, since pages send pictures
 MEDIA_TYPES = {b"\x89P": "image/png", b"\xff\xd8": "image/jpeg", b"RI": "image/webp"}  # by the first two bytes
 RECORDING_TYPE = "audio/wav"  # a recording, which is stored like a picture
-TOO_LARGE = f"A picture or a sound may have at most {MAX_FILE_BYTES >> 20} MB; make this one smaller."
+IMAGE_TOO_LARGE = f"A picture or a sound may have at most {MAX_IMAGE_BYTES >> 20} MB; make this one smaller."
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class ImageStore:
         """
         if visitor == UNKNOWN_VISITOR:
             raise ImageError("Your browser sends no cookie of this server, so nothing can be stored for you.")
-        if len(data) > MAX_FILE_BYTES:
-            raise ImageError(TOO_LARGE)
+        if len(data) > MAX_IMAGE_BYTES:
+            raise ImageError(IMAGE_TOO_LARGE)
         name = OWN_IMAGE_PREFIX + secrets.token_urlsafe(16)
         with self.lock:
             self.uploaded[visitor, name] = StoredImage(data)

@@ -111,3 +111,6 @@ class Question(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def as_trained(self) -> Question:
         """The same input to the model as it was trained: no edit, no part replaced."""
         return replace(self, variant=AS_TRAINED, edits=(), patch_from="")
+
+
+QUESTION_FIELDS = Question.__struct_fields__

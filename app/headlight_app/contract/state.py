@@ -24,6 +24,7 @@ from headlight_app.contract.question import (
 )
 
 MAX_ADDRESS_LENGTH = 1_500  # characters of text; some browsers, chat and mail programs cut longer URLs
+STATE_TEXTS = ("text", "source", "text_pair", "other_text", "patch_from", "order_text")
 UNITS = ("tokens", "words")
 HIDDEN_TOKENS = ("", "special", "first", "special+first")
 SEGMENT_PAIRS = ("", "a-a", "a-b", "b-a", "b-b")
@@ -128,8 +129,7 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @property
     def too_long(self) -> bool:
         """Whether the texts are too long for a URL."""
-        texts = self.text or "", self.source or "", self.text_pair, self.other_text, self.patch_from, self.order_text
-        return sum(map(len, texts)) > MAX_ADDRESS_LENGTH
+        return sum(len(getattr(self, name) or "") for name in STATE_TEXTS) > MAX_ADDRESS_LENGTH
 
     def change(self, /, **choices: Any) -> State:
         """The same state with other choices; a value that is invalid for its field is ignored.

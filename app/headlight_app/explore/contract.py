@@ -31,7 +31,6 @@ from headlight_app.export.contract import ProgramAnswer
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
 
 Path = Annotated[str, Meta(max_length=200, description="a path such as decoder.1.self.weights")]
-Logit = Annotated[float, Meta(ge=-1e9, le=1e9)]
 Format = Annotated[str, Meta(max_length=20, description="the name of a file format")]
 MAX_VIEW_KEY_LENGTH = 20_000  # characters of the key that selects the view in a saved page
 MAX_FIGURE_LENGTH = 2 << 20  # characters of an SVG figure

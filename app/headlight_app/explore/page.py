@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from msgspec import to_builtins
 from headlight.errors import HeadlightError
 from headlight.views.kinds import BarsView, HeatMapView
 from headlight.views.words import in_line
-from headlight_app.access.page_turns import without_turn
 from headlight_app.contract.parts import Prediction
 from headlight_app.contract.question import Question
 from headlight_app.contract.state import DEFAULT_STATE, MAX_ADDRESS_LENGTH, HeadChoice, State
@@ -34,7 +32,6 @@ from headlight_app.export.page import shared_page
 from headlight_app.state.session import (
     apply_reports,
     current_state,
-    is_component_run,
     report_serial,
     was_just_opened,
 )
@@ -49,9 +46,6 @@ if TYPE_CHECKING:
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
 SHOWN_PARTS = IN_SIGHT  # of the model's variant, which the sidebar leaves out
-# Head start in seconds for the component's request and painting before the charts occupy interpreter and browser, so
-# that sidebar changes appear sooner (`python -m tests.bench page`). Component-initiated runs are already painted.
-PAINT_SECONDS = 0.12
 SIDEBAR_FIELDS = ("model", "device", "measure")  # set only in the sidebar; the component reports all others
 MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # characters with a possible meaning in Markdown
 # Milliseconds after the last change before Streamlit is notified: its run redraws the page while the visitor types.
@@ -179,7 +173,7 @@ def _component_data(path: str, state: State, question: Question, writes_target: 
 
 
 def choice_data(state: State, question: Question, writes_target: bool) -> Data:
-    """The choices, and what a link leaves out of them.
+    """The choices.
 
     A text of None stays None if the model writes it, so that it follows the source.
     """
@@ -188,9 +182,6 @@ def choice_data(state: State, question: Question, writes_target: bool) -> Data:
     return {
         "state": choice,
         "settings": {name: getattr(question, name) for name in SIDEBAR_FIELDS},
-        "link_defaults": to_builtins(DEFAULT_STATE),
-        "question_fields": Question.__struct_fields__,
-        "longest_link": MAX_ADDRESS_LENGTH,
     }
 
 
@@ -199,9 +190,6 @@ def _numbers(state: State, question: Question) -> None:
     part = st.expander("In numbers", icon=":material/bar_chart:", key="numbers", on_change="rerun")
     if not part.open:
         return
-    if not is_component_run():
-        with without_turn():
-            sleep(PAINT_SECONDS)
     try:
         shown = ask(ExploreChartsRequest(question=question, choice=_head_choice(state)))
     except HeadlightError:

@@ -21,6 +21,7 @@ LONG_WORK = 3  # sides; requests with as many or more open too many models for t
 MAX_LINE_LENGTH = 20_000
 MAX_PLACES = 1 << 20  # labels of one axis
 MAX_FILE_BYTES = 2 << 20  # per request
+MAX_TABLE_NUMBERS = 380_000  # float32 in base64, with their labels in one request
 MAX_SIDE_LENGTH = 1_000  # millimetres of a figure
 MAX_SHAPES = 100_000
 MAX_COORDINATES = 1 << 17  # in one line
@@ -80,7 +81,7 @@ class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(pattern=r"\A[A-Za-z0-9 _-]{1,80}\Z", description="letters and digits")]
     axes: Annotated[tuple[Line, ...], Meta(min_length=1, max_length=4)]
     labels: Annotated[tuple[Annotated[tuple[Line, ...], Meta(max_length=MAX_PLACES)], ...], Meta(max_length=4)]
-    values: Annotated[bytes, Meta(max_length=MAX_FILE_BYTES, description="base64")]
+    values: Annotated[bytes, Meta(max_length=4 * MAX_TABLE_NUMBERS, description="base64")]
 
 
 class ExportTableRequest(SidesRequest[FileAnswer], frozen=True, kw_only=True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec import to_builtins
 
 from headlight_app.access.addresses import current_room_address
-from headlight_app.contract.question import OWN_IMAGE_PREFIX
 from headlight_app.contract.state import State
 from headlight_app.engine.models import own_titles
 from headlight_app.ui.component import Data
@@ -16,7 +15,6 @@ def shared_page(path: str, model: str) -> Data:
     return {
         "path": path,
         "own_model": own_titles().get(model, ""),
-        "own_image_prefix": OWN_IMAGE_PREFIX,
         "room_address": current_room_address(),
     }
 

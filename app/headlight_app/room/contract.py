@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from headlight_app.contract.request import Answer, ServerRequest
 
 MAX_MEMBERS = 120  # per room
+MAX_QUERY = 20_000  # characters of a page's choices
 MAX_ANSWER = 200  # characters
 MAX_HAND_IN = 20_000  # characters; what a room keeps is bounded in bytes
 Code = Annotated[str, Meta(max_length=12)]
@@ -30,7 +31,7 @@ class View(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A page and all choices on it, as a query string without "?"."""
 
     page: Annotated[str, Meta(pattern=r"\A[a-z-]{0,20}\Z", description="the name of a page")] = ""
-    query: Annotated[str, Meta(pattern=r"\A[\x21-\x7e]*\Z", max_length=20_000, description="a query")] = ""
+    query: Annotated[str, Meta(pattern=r"\A[\x21-\x7e]*\Z", max_length=MAX_QUERY, description="a query")] = ""
 
 
 class Count(Struct, frozen=True, kw_only=True):

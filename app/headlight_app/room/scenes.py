@@ -13,7 +13,7 @@ from headlight_app.access.settings import settings
 from headlight_app.room.contract import OfferedScenesAnswer, OfferedScenesRequest
 from headlight_app.room.rooms import Browser
 
-MAX_BYTES = 4 << 20
+MAX_SCENES_BYTES = 4 << 20
 
 
 def offered_scenes(browser: Browser, request: OfferedScenesRequest) -> OfferedScenesAnswer:
@@ -27,7 +27,7 @@ def offered_scenes(browser: Browser, request: OfferedScenesRequest) -> OfferedSc
 def read_scenes(path: Path) -> str:
     """The text of a file of scenes. Raises DataError for any other file."""
     try:
-        text = read_regular(path, MAX_BYTES).decode("utf-8")
+        text = read_regular(path, MAX_SCENES_BYTES).decode("utf-8")
         found = json.loads(text)
     except (OSError, ValueError, RecursionError, CheckpointError) as fault:  # a Git LFS pointer is the last
         if isinstance(fault, OSError) and fault.errno == errno.EFBIG:

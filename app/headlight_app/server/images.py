@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from headlight.errors import HeadlightError, ImageError
-from headlight_app.access.images import MAX_FILE_BYTES, MEDIA_TYPES, RECORDING_TYPE, TOO_LARGE, image_store
+from headlight_app.access.images import IMAGE_TOO_LARGE, MAX_IMAGE_BYTES, MEDIA_TYPES, RECORDING_TYPE, image_store
 from headlight_app.access.visitor import current_visitor
 from headlight_app.contract.question import OWN_IMAGE_PREFIX
 from headlight_app.contract.reply import ImageAnswer, Refusal, Reply
@@ -63,7 +63,7 @@ async def _read_body(request: Request) -> bytes:
     """The body, of bounded size. Forms of other sites cannot send these content types without a CORS preflight."""
     if _media_type(request) not in (*MEDIA_TYPES.values(), RECORDING_TYPE):
         raise ImageError("This is not a PNG, JPEG or WebP picture.")
-    return await read_body(request, MAX_FILE_BYTES, ImageError(TOO_LARGE))
+    return await read_body(request, MAX_IMAGE_BYTES, ImageError(IMAGE_TOO_LARGE))
 
 
 def _media_type(request: Request) -> str:

@@ -49,7 +49,7 @@ def forget_opening() -> None:
     st.session_state.pop(JUST_OPENED, None)
 
 
-SESSION_KEY, REPORTS_KEY, COMPONENT_RUN_KEY = "_session", "_reports", "_component_run"
+SESSION_KEY, REPORTS_KEY = "_session", "_reports"
 MAX_LATE = 16  # queries remembered; no request carries an older one
 
 Report = Data
@@ -180,7 +180,6 @@ def _with_new_report(session: _Session) -> _Session:
     serial = report.pop("serial", 0)
     if reports is None or not isinstance(serial, int) or serial <= session.serial:
         return session
-    st.session_state[COMPONENT_RUN_KEY] = True
     try:
         state = session.state.change(**_without_unsaid(reports.read(report, session.state), session.state, reports))
     except (HeadlightError, msgspec.ValidationError, UnicodeEncodeError):  # not sent by our component
@@ -212,8 +211,3 @@ def report_serial() -> int:
     """The number of the last applied component report."""
     session = _session()
     return session.serial if session else 0
-
-
-def is_component_run() -> bool:
-    """Whether a component's report caused this run, so that its page is painted already. Call once per run."""
-    return bool(st.session_state.pop(COMPONENT_RUN_KEY, False))

@@ -16,7 +16,7 @@ from headlight.rendering.plots import COLOUR_RANGES, PLOTS
 from headlight_app.contract.difference import Difference, VariantDifference
 from headlight_app.contract.question import OWN_IMAGE_PREFIX, Question, Variant
 from headlight_app.contract.sampling import GeneratedTokens, Sampling
-from headlight_app.contract.state import DEFAULT_STATE, MAX_ADDRESS_LENGTH, State, fitting_fields
+from headlight_app.contract.state import DEFAULT_STATE, MAX_ADDRESS_LENGTH, STATE_TEXTS, State, fitting_fields
 
 _SAMPLING_LETTERS = {"t": "temperature", "k": "top_k", "p": "top_p", "s": "seed"}
 _SAMPLING_FIELD = re.compile(r"(?:^|,)([tkps])([0-9.]{1,20})(?=,|$)")
@@ -25,7 +25,6 @@ _NO_DIFFERENCE = "."  # two equal sides
 
 
 _VARIANT_FIELDS = Variant.__struct_fields__  # each is one parameter
-_TEXTS = ("text", "source", "text_pair", "other_text", "patch_from", "order_text")
 _PAGES_OWN = ("generated", "side_b", "course_inputs", "lesson_work")  # omitted if too long
 _POSITION_FIELDS = ("masked_positions", "pinned", "channels")
 KNOWN_NAMES: Mapping[str, Collection[str]] = {
@@ -46,7 +45,7 @@ def encode_state(state: State, *, omit: bool = True) -> dict[str, str]:
 
 def _omitted(state: State) -> set[str]:
     """The fields that a URL cannot contain: long texts, and pictures that only their visitor sees."""
-    omitted = set(_TEXTS) if state.too_long else set()
+    omitted = set(STATE_TEXTS) if state.too_long else set()
     omitted |= {"image"} if state.image.startswith(OWN_IMAGE_PREFIX) else set()
     return omitted | {name for name in _PAGES_OWN if len(getattr(state, name)) > MAX_ADDRESS_LENGTH}
 

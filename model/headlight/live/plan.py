@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,8 +48,8 @@ class Plan:
         return {name: getattr(self, name) for name in fields} | {"weights": told}, numbers
 
 
-def plan_of(model: Transformer) -> Plan:
-    """The plan of a decoder or an encoder that reads texts.
+def plan_of(model: Transformer, encodings: Iterable[str] = ENCODINGS) -> Plan:
+    """The plan of a decoder or an encoder that reads texts, with its own positional encoding and with these.
 
     Raises ConfigError, with the reason, for a model that cannot become one.
     """
@@ -58,7 +58,7 @@ def plan_of(model: Transformer) -> Plan:
     require_any_length(config)
     own = config.positional_encoding
     hidden = {own: _hidden(model, weights)}
-    for name in ENCODINGS:
+    for name in encodings:
         if name not in hidden:
             hidden[name] = _hidden(variant(model, positional_encoding=name), weights)
     head, is_pooled = model.output_head, isinstance(model.output_head, SequenceClassifier)

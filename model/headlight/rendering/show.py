@@ -27,7 +27,7 @@ _GROUPS = {
     "cross_attention": ("decoder", "cross", "Cross", "text", "source"),
     "encoder_attention": ("encoder", "self", "Encoder", "source", "source"),
 }
-FILE_ARRAYS, FILE_TOKENS = ("attention", *_GROUPS), ("tokens", "key_tokens", "target_tokens")
+FILE_TOKENS = ("tokens", "key_tokens", "target_tokens")
 
 
 def show(attention: Any, tokens: Sequence[str], keys: Sequence[str] | None = None) -> HtmlView:

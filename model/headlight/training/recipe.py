@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 
@@ -41,7 +41,6 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "short_context_fraction": (0, 1), "line_start_probability": (0, 1), "label_smoothing": (0, 0.999),
     "token_dropout": (0, 0.999), "mask_rate": (0.001, 0.999), "final_mask_rate": (0, 0.999), "epochs": (0, MAX_EPOCHS),
 }  # fmt: skip
-Section = TypeVar("Section")
 
 
 def option(default: Any, help_text: str) -> Any:

@@ -122,7 +122,7 @@ def format_count(number: int) -> str:
 
 def format_bytes(number: float | int) -> str:
     """Bytes with three digits: 13.2 MB."""
-    return _format_unit(number, (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("bytes", 1)))
+    return _format_unit(number, (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("bytes", 1)))
 
 
 def _format_unit(number: float | int, units: tuple[tuple[str, int], ...]) -> str:

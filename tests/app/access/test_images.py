@@ -7,7 +7,7 @@ from headlight.vision.shipped_images import shipped_image, shipped_image_names
 from headlight_app.access import images as subject
 from headlight_app.access.images import (
     ARRIVAL_SECONDS,
-    MAX_FILE_BYTES,
+    MAX_IMAGE_BYTES,
     MAX_PER_VISITOR,
     MAX_TOTAL_BYTES,
     ImageStore,
@@ -78,7 +78,7 @@ def test_pictures_of_a_visitor_who_has_left_are_dropped(monkeypatch: pytest.Monk
 def test_what_is_too_large_or_nobodys_is_not_kept() -> None:
     gallery = ImageStore()
     with pytest.raises(ImageError, match="may have at most 8 MB"):
-        gallery.add("anna", bytes(MAX_FILE_BYTES + 1))
+        gallery.add("anna", bytes(MAX_IMAGE_BYTES + 1))
     with pytest.raises(ImageError, match="no cookie"):
         gallery.add("", photo())
     assert not gallery.uploaded

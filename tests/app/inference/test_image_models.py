@@ -13,7 +13,7 @@ from headlight.errors import ImageError
 from headlight.tracing.run import run
 from headlight.vision.image import process_image
 from headlight.vision.shipped_images import shipped_image_names
-from headlight_app.access.images import MAX_FILE_BYTES, image_store
+from headlight_app.access.images import MAX_IMAGE_BYTES, image_store
 from headlight_app.contract.question import OWN_IMAGE_PREFIX
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.export.code import python_code, shell_code
@@ -123,7 +123,7 @@ def test_the_drawn_pictures_are_there_for_everybody(server: Starlette) -> None:
     ("raw", "kind", "sentence"),
     [
         (b"no picture", "image/png", "is not a PNG, JPEG or WebP"),
-        (bytes(MAX_FILE_BYTES + 1), "image/jpeg", "may have at most 8 MB"),
+        (bytes(MAX_IMAGE_BYTES + 1), "image/jpeg", "may have at most 8 MB"),
         (b"<svg></svg>", "image/svg+xml", "This is not a PNG"),
         (photo(), "text/plain", "This is not a PNG"),
         (photo(), "application/json", "This is not a PNG"),

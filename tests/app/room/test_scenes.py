@@ -16,7 +16,7 @@ from headlight_app.access.addresses import network_address
 from headlight_app.access.settings import SCENES_VARIABLE
 from headlight_app.room.contract import OfferedScenesAnswer, OfferedScenesRequest
 from headlight_app.room.rooms import Browser
-from headlight_app.room.scenes import MAX_BYTES, offered_scenes, read_scenes
+from headlight_app.room.scenes import MAX_SCENES_BYTES, offered_scenes, read_scenes
 from headlight_app.server import launch
 
 LIST = json.dumps({"headlight_scenes": 1, "scenes": [{"name": "A", "page": "compare", "query": ""}]})
@@ -80,7 +80,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_the_command_names_a_file_that_holds_no_scenes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "large.json").write_bytes(b" " * (MAX_BYTES + 1))
+    (tmp_path / "large.json").write_bytes(b" " * (MAX_SCENES_BYTES + 1))
     for name, said in (("none.json", "could not be read"), ("large.json", "is larger than")):
         assert launch.main(["--no-browser", "--scenes", str(tmp_path / name)]) == 2
         assert f"{name!r} {said}" in capsys.readouterr().err

@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import streamlit
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX, WStates
 from streamlit.testing.v1.element_tree import Block
 
@@ -63,6 +65,15 @@ def test_a_state_that_no_page_sends_is_ignored(
         at._run(WidgetStates(widgets=states))
         assert not at.exception
     assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_the_installed_streamlit_still_needs_it() -> None:
+    states = WStates()
+    states.set_widget_from_proto(WidgetState(id="a", int_value=1))
+    states.set_widget_metadata(WidgetMetadata("a", lambda _: 1 / 0, str, "json_value"))
+    told = f"Streamlit {streamlit.__version__} ignores a state that does not fit: delete state/widget_states.py."
+    with pytest.raises(ZeroDivisionError):
+        pytest.fail(f"{told} {states['a']}")
 
 
 @pytest.mark.parametrize(

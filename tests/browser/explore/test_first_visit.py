@@ -63,7 +63,7 @@ def test_the_guided_start_comes_once_and_changes_what_it_says(newcomer: Visitor)
     expect(page.get_by_test_id("head-title")).to_have_text(f"Layer {found[2]} · Head {found[1]}")
     onward.click()
     expect(page.get_by_test_id("changes")).to_contain_text("1 change")
-    told = re.search(r"from ([\d.]+) % to ([\d.]+) %", tour.inner_text())
+    told = re.search(r"from ([\d.]+)\s% to ([\d.]+)\s%", tour.inner_text())
     assert told and float(told[1]) - float(told[2]) > 20
     expect(page.get_by_test_id("predictions")).to_contain_text(f"{told[2]} %")
     onward.click()

@@ -13,11 +13,8 @@ import {
   toggleEdits,
   undoEdit,
 } from "../../../app/headlight_app/explore/frontend/edits/edit_actions.ts";
-import {
-  AS_TRAINED,
-  countChanges,
-  EditHistory,
-} from "../../../app/headlight_app/explore/frontend/edits/edit_history.ts";
+import { countChanges, EditHistory } from "../../../app/headlight_app/explore/frontend/edits/edit_history.ts";
+import { AS_TRAINED } from "../../../app/headlight_app/ui/frontend/contract.ts";
 import { createPage } from "./page.js";
 
 const [A, B, C] = ["embedding=scale:0", "logits=set:1", "decoder.0.self.v[1]=add:2"];

@@ -1,65 +1,13 @@
 // A page of Explore without a browser: its state, and a record of the changes.
 
 import { ExploreState } from "../../../app/headlight_app/explore/frontend/state.ts";
-import { DEFAULT_CHOICE } from "../../../app/headlight_app/ui/frontend/state/state.ts";
+import { DEFAULT_STATE } from "../../../app/headlight_app/ui/frontend/contract.ts";
 
 /** @import { Choice, ExploreAnswer, ExplorePage } from "../../../app/headlight_app/explore/frontend/types.ts" */
-/** @import { AttentionGroup, ColourRangeRow, EditSentenceRow, HookPointRow, Question, Token, Variant } from "../../../app/headlight_app/ui/frontend/types.ts" */
+/** @import { AttentionGroup, ColourRangeRow, EditSentenceRow, HookPointRow, Token } from "../../../app/headlight_app/ui/frontend/types.ts" */
 
-/** @type {Variant} */
-export const AS_TRAINED = { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" };
 /** @type {Choice} */
-const CHOICE = {
-  ...DEFAULT_CHOICE,
-  text: "",
-  source: "",
-  text_pair: "",
-  chat: "",
-  image: "",
-  variant: AS_TRAINED,
-  tab: "heads",
-  step: "",
-  analysis: "",
-  lens: "",
-  least_share: 4,
-  patch: "heads",
-  neuron: "",
-  token_ids: "",
-  disabled_edits: [],
-  task: "",
-  beam_width: 1,
-  sampling: "",
-  generated: "",
-  blend: "head",
-  side_b: "",
-  channels: [],
-  position: -1,
-  bias_head: -1,
-  order_text: "",
-  chapter: "",
-  screen: "",
-  course_inputs: "",
-  lesson: "",
-  notes: "",
-  lesson_step: "",
-  lesson_work: "",
-  presenter: "",
-  embedded: "",
-};
-/** @type {(keyof Question)[]} */
-const QUESTION_FIELDS = [
-  "image",
-  "text_pair",
-  "chat",
-  "variant",
-  "device",
-  "edits",
-  "patch_from",
-  "masked_positions",
-  "model",
-  "text",
-  "source",
-];
+const CHOICE = { ...DEFAULT_STATE, text: "", source: "", layer: 0, head: 0, plot: "heatmap", analysis: "" };
 
 /** @param {string} text @param {string} operation @param {string[]} indices @param {number | null} number */
 const sentence = (text, operation, indices, number) => ({ text, operation, indices, number });
@@ -164,7 +112,6 @@ export function createPage(choice = {}, answer = {}) {
     hook_points: HOOK_POINTS,
     operations: OPERATIONS,
     tabs: [],
-    question_fields: QUESTION_FIELDS,
     attention_functions: [],
     images: null,
     hears: false,
@@ -174,10 +121,7 @@ export function createPage(choice = {}, answer = {}) {
     first_tasks: [],
     large_change: 0.2,
     link_settings: { model: "", device: "auto", measure: "" },
-    link_defaults: {},
-    longest_link: 1500,
     path: "explore",
-    own_image_prefix: "own-",
     own_model: "",
     room_address: "",
     examples: [],

@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ExploreQuestions } from "../../../app/headlight_app/explore/frontend/server.ts";
 import { withVariant } from "../../../app/headlight_app/ui/frontend/address.ts";
+import { AS_TRAINED } from "../../../app/headlight_app/ui/frontend/contract.ts";
 import { Questions } from "../../../app/headlight_app/ui/frontend/questions.ts";
 import { packed } from "../packed.js";
-import { AS_TRAINED, createPage } from "./page.js";
+import { createPage } from "./page.js";
 
 const VARIANT = { ...AS_TRAINED, scale: "off" };
 
@@ -26,6 +27,7 @@ test("a question has the page's question fields, and nothing of the view", () =>
     chat: "",
     variant: VARIANT,
     device: "cpu",
+    measure: "",
     edits: [],
     patch_from: "",
     masked_positions: [],

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { shownMask } from "../../../app/headlight_app/explore/frontend/mask/shown_mask.ts";
-import { AS_TRAINED, createPage, GROUP } from "./page.js";
+import { AS_TRAINED } from "../../../app/headlight_app/ui/frontend/contract.ts";
+import { createPage, GROUP } from "./page.js";
 
 /** @param {Partial<typeof GROUP>} group @param {string} masks */
 function shown(group, masks) {

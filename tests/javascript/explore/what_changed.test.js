@@ -7,8 +7,9 @@ import {
   changeInWords,
   describeChange,
 } from "../../../app/headlight_app/explore/frontend/prediction/what_changed.ts";
+import { AS_TRAINED } from "../../../app/headlight_app/ui/frontend/contract.ts";
 import { decodeWeight, encodeWeight } from "../../../app/headlight_app/ui/frontend/weight_code.ts";
-import { AS_TRAINED, createPage, GROUP } from "./page.js";
+import { createPage, GROUP } from "./page.js";
 
 /** @import { Pattern } from "../../../app/headlight_app/explore/frontend/prediction/what_changed.ts" */
 /** @import { ExploreAnswer } from "../../../app/headlight_app/explore/frontend/types.ts" */

@@ -23,7 +23,6 @@ const RULES = {
 const VARIANT = { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" };
 const OPENING = /** @type {Parameters<typeof filled>[1]} */ (
   /** @type {unknown} */ ({
-    link_defaults: { model: "", text: null, source: null, attention: "", layer: -1, head: -1, variant: VARIANT },
     opening: { text: "the cat", source: "" },
     opening_head: [5, 5],
     default_head: [0, 1],

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { MAX_QUERY } from "../../../app/headlight_app/room/frontend/contract.ts";
 import {
   addScenes,
-  MAX_QUERY,
   MAX_SCENES,
   moveScene,
   NO_SCENES,

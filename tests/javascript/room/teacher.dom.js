@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { SHOWN } from "../../../app/headlight_app/room/frontend/answers.ts";
+import { GIVE_UP } from "../../../app/headlight_app/ui/frontend/contract.ts";
 import { settle, wordsOf } from "../opened.js";
 import { CODE, EMPTY, nextVisit, openRoom } from "./opened_room.js";
 
@@ -142,7 +142,7 @@ test("results have a row for each answer to each variant, with its mark", async 
     { name: "<b>", count: 1, variant: "" },
     { name: "b", count: 1, variant: "5" },
     { name: "b", count: 3, variant: "other" },
-    { name: SHOWN, count: 1, variant: "" },
+    { name: GIVE_UP, count: 1, variant: "" },
   ];
   const question = async (/** @type {unknown[]} */ ...[, , variant, tries]) => {
     const [given = ""] = /** @type {string[]} */ (tries).filter((each) => QUESTION.options.includes(each));

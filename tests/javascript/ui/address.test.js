@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AddressBar, addressQuery, linkAddress } from "../../../app/headlight_app/ui/frontend/address.ts";
-
-const DEFAULTS = { model: "", text: null, layer: -1, edits: [], pinned: [] };
+import { AS_TRAINED, MAX_ADDRESS_LENGTH } from "../../../app/headlight_app/ui/frontend/contract.ts";
 
 /**
  * An address bar in a simulated browser, and the addresses written.
@@ -21,34 +20,32 @@ function bar(context) {
   };
   for (const [name, value] of Object.entries({ location: place, history: { state: null, pushState } }))
     Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
-  const state = { ...DEFAULTS, text: "the cat" };
+  const state = { text: "the cat" };
   const settings = { model: "" };
-  const made = new AddressBar(() => ({ state, settings, defaults: DEFAULTS, longest: 20 }));
+  const made = new AddressBar(() => ({ state, settings }));
   return { state, settings, place, written, made };
 }
 
 test("a link contains the differences from the defaults", () => {
   const state = { model: "a", text: "x & y", layer: 2, edits: ["p=set:0", "q=scale:2"], pinned: [] };
-  const query = addressQuery(state, DEFAULTS, 20);
+  const query = addressQuery(state);
   assert.deepEqual(Object.fromEntries(new URLSearchParams(query ?? "")), {
     model: "a",
     text: "x & y",
     layer: "2",
     edits: "p=set:0;q=scale:2",
   });
-  assert.equal(addressQuery(DEFAULTS, DEFAULTS, 20), "");
+  assert.equal(addressQuery({ model: "", text: null, layer: -1, pinned: [] }), "");
 });
 
 test("each part of a variant is a separate parameter", () => {
-  const variant = { masks: "", scale: "" };
-  const defaults = { ...DEFAULTS, variant };
-  assert.equal(addressQuery({ ...defaults, variant: { ...variant, scale: "off" } }, defaults, 20), "scale=off");
-  assert.equal(addressQuery(defaults, defaults, 20), "");
+  assert.equal(addressQuery({ variant: { ...AS_TRAINED, scale: "off" } }), "scale=off");
+  assert.equal(addressQuery({ variant: AS_TRAINED }), "");
 });
 
 test("a text that is too long or cannot be encoded has no link", () => {
-  assert.equal(addressQuery({ ...DEFAULTS, text: "x".repeat(21) }, DEFAULTS, 20), null);
-  assert.equal(addressQuery({ ...DEFAULTS, text: "\ud800" }, DEFAULTS, 20), null);
+  assert.equal(addressQuery({ text: "x".repeat(MAX_ADDRESS_LENGTH + 1) }), null);
+  assert.equal(addressQuery({ text: "\ud800" }), null);
 });
 
 test("several quick changes write one address", (context) => {

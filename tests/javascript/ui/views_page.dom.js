@@ -55,7 +55,7 @@ class Page extends Opened {
     const place = host.attachShadow({ mode: "open" });
     place.innerHTML = HTML;
     const state = { attention: "", position: 0, channels: [] };
-    const shared = { page: { path: "positions", own_model: "", own_image_prefix: "own:", room_address: "" }, state };
+    const shared = { page: { path: "positions", own_model: "", room_address: "" }, state };
     const data = {
       api: "/api",
       page: "positions",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from headlight import Tokenizer, Transformer, find_checkpoint, load
-from headlight.live.plan import plan_of
+from headlight.live.plan import ENCODINGS, plan_of
 from headlight.paths import assets_dir
 from tests.model.live.engine import Request, assert_engine_agrees
 
@@ -15,6 +15,7 @@ ONE_STACK = sorted(
     if (folder / "config.json").is_file() and folder.name not in ("caption", "dates", "summary", "translate")
 )
 QUICK = ("ladder-3-heads", "sentiment")
+ALL_ENCODINGS = ("ladder-3-heads", "stories-causal", "stories-masked")  # the others with their own: each takes seconds
 TEXTS = ("12 3", "7 once upon a time 45 there was 3 a dog.", "5", "9 8 7 6 5 4 3 2 1 " * 4)
 EDITS = (
     ("{stack}.0.self.weights[0]=set:0",),
@@ -45,6 +46,7 @@ def requests(model: Transformer, tokenizer: Tokenizer, encodings: tuple[str, ...
 )
 def test_the_engine_computes_what_run_computes(name: str, tmp_path: Path) -> None:
     checkpoint = load(find_checkpoint(name))
-    model, plan = checkpoint.model, plan_of(checkpoint.model)
+    model, encodings = checkpoint.model, ENCODINGS if name in ALL_ENCODINGS else ()
+    plan = plan_of(model, encodings)
     asked = requests(model, checkpoint.tokenizer, tuple(plan.hidden))
     assert_engine_agrees(plan, model, checkpoint.tokenizer, asked, tmp_path)

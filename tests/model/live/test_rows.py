@@ -68,4 +68,4 @@ def test_a_row_is_computed_or_refused(chosen: dict[str, Any], tmp_path: Path) ->
     stack = model.config.stacks[-1]
     edits = (f"{stack}.0.self.weights[0]=set:0", f"{stack}.1.self.mask[1]=set:1", f"{stack}.position_ids[1]=set:0")
     requests = [Request("the"), Request(toys.TEXT), Request(toys.SENTENCE, edits), Request(toys.TEXT, edits, "alibi")]
-    assert_engine_agrees(plan_of(model), model, tokenizer, requests, tmp_path)
+    assert_engine_agrees(plan_of(model, ("alibi",)), model, tokenizer, requests, tmp_path)

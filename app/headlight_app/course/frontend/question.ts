@@ -1,5 +1,6 @@
 // The question of a screen: fields for the answer, hints, a comment on a wrong answer, and a way to skip it.
 
+import { GIVE_UP, HINT } from "../../ui/frontend/contract.ts";
 import { createButton, createElement } from "../../ui/frontend/dom/dom.ts";
 import { table } from "../../ui/frontend/dom/table.ts";
 import { titleNodes } from "../../ui/frontend/formulas/formula.ts";
@@ -13,9 +14,6 @@ import { createPoint } from "./questions/point.ts";
 
 export type Answer = (answer: string) => void; // called with the answer that a learner tries
 type Kind = (question: AskedQuestion, answer: Answer) => HTMLElement;
-
-export const HINT = "?"; // in place of an answer: headlight.course.questions
-export const GIVE_UP = "!";
 
 /** Kinds of questions, as in headlight.questions.kinds. */
 const KINDS: Record<AskedQuestion["kind"], Kind> = table({

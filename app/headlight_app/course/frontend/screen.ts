@@ -1,6 +1,7 @@
 // One screen: its lesson, its controls, and the views that the server computes for them.
 
 import { reportAnswer } from "../../room/frontend/answers.ts";
+import { GIVE_UP, HINT } from "../../ui/frontend/contract.ts";
 import { announce } from "../../ui/frontend/dom/announce.ts";
 import { activeElement, createButton, createElement } from "../../ui/frontend/dom/dom.ts";
 import { titleNodes } from "../../ui/frontend/formulas/formula.ts";
@@ -10,7 +11,7 @@ import { createRows } from "../../ui/frontend/views/rows.ts";
 import type { LinkTo } from "../../ui/frontend/views/types.ts";
 import { ControlBoard } from "./controls/control_board.ts";
 import type { Inputs } from "./inputs.ts";
-import { createQuestion, GIVE_UP, HINT, isGoal } from "./question.ts";
+import { createQuestion, isGoal } from "./question.ts";
 import { createReadAloud } from "./read_aloud.ts";
 import type { AskedQuestion, Control, CourseModel, ScreenAnswer, ScreenRequest, ScreenRow } from "./types.ts";
 

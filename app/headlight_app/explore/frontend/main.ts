@@ -2,6 +2,7 @@
 
 import { AddressBar } from "../../ui/frontend/address.ts";
 import { CHOICE_EVENT, defineComponent, Reporter } from "../../ui/frontend/bridge.ts";
+import { OWN_IMAGE_PREFIX } from "../../ui/frontend/contract.ts";
 import { listenTo } from "../../ui/frontend/dom/dom.ts";
 import { keepBelow } from "../../ui/frontend/dom/scrolling.ts";
 import { listenToHeads } from "../../ui/frontend/heads/heads_tab.ts";
@@ -176,13 +177,12 @@ class Explore implements ExplorePage {
       ...state.told,
       ...(choice.text === text && !catalogue.writes_target ? { text: null } : {}),
       source: choice.source === catalogue.examples[0].source ? null : choice.source,
-      image: choice.image.startsWith(catalogue.own_image_prefix) ? "" : choice.image, // private and temporary
+      image: choice.image.startsWith(OWN_IMAGE_PREFIX) ? "" : choice.image, // private and temporary
     };
     const showsOpening = linked.text === null && linked.source === null;
     const unsaidHead = showsOpening ? catalogue.opening_head : catalogue.default_head;
     if (String([choice.layer, choice.head]) === String(unsaidHead)) Object.assign(linked, { layer: -1, head: -1 });
-    const { link_settings: settings, link_defaults: defaults, longest_link: longest } = catalogue;
-    return { state: linked, settings, defaults, longest };
+    return { state: linked, settings: catalogue.link_settings };
   }
 
   /** Adopts the choices in the address, except changes that have not been reported to Streamlit yet. */

@@ -1,6 +1,7 @@
 // The choices and answers on Explore.
 
 import type { Question } from "../../ui/frontend/contract.ts";
+import { QUESTION_FIELDS } from "../../ui/frontend/contract.ts";
 import { State } from "../../ui/frontend/state/state.ts";
 import { EditHistory } from "./edits/edit_history.ts";
 import { answerBefore } from "./prediction/what_changed.ts";
@@ -50,7 +51,7 @@ export class ExploreState extends State<Choice, ExploreCatalogue, ExploreAnswer>
   /** The part of the choice that forms the question to the model. */
   get question(): Question {
     const chosen = { ...this.choice, ...this.settings };
-    const fields = this.catalogue.question_fields.map((name) => [name, chosen[name]]);
+    const fields = QUESTION_FIELDS.map((name) => [name, chosen[name]]);
     return Object.fromEntries(fields) as Question;
   }
 
@@ -62,7 +63,7 @@ export class ExploreState extends State<Choice, ExploreCatalogue, ExploreAnswer>
 
   /** Whether a change requires a new answer. */
   asks(patch: Partial<Choice>) {
-    return [...this.catalogue.question_fields, "query"].some((name) => name in patch);
+    return [...QUESTION_FIELDS, "query"].some((name) => name in patch);
   }
 
   /** The model's target for the source, if already known. */

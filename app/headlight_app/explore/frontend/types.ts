@@ -62,14 +62,9 @@ export interface ExploreCatalogue
   first_tasks: FirstTaskRow[];
   /** Terms explained in place. */
   terms: Record<string, Term>;
-  /** The field names of a question. */
-  question_fields: (keyof Question)[];
   takes_focus: boolean; // whether the model was opened by a button on another page, which is gone
   /** The sidebar's settings in a link, without a model that the visitor did not choose. */
   link_settings: Settings;
-  /** The values that a link omits, and its maximum number of characters. */
-  link_defaults: Record<string, unknown>;
-  longest_link: number;
 }
 
 /** The data from Streamlit, or of a live page. */

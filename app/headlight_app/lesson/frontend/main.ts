@@ -1,6 +1,5 @@
 // Lessons: the list, a lesson step by step with a hand-in at its end, or a teacher's notes.
 
-import { HINT } from "../../course/frontend/question.ts";
 import {
   JOINED_EVENT,
   offerFields,
@@ -10,6 +9,7 @@ import {
   roomHandIn,
 } from "../../room/frontend/answers.ts";
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.ts";
+import { HINT } from "../../ui/frontend/contract.ts";
 import { saveBlob } from "../../ui/frontend/dom/clipboard.ts";
 import { createButton, createElement, listenTo, updateChildren } from "../../ui/frontend/dom/dom.ts";
 import { find, findAll, findByTestId } from "../../ui/frontend/dom/elements.ts";

@@ -4,7 +4,6 @@ import { remembered } from "../../ui/frontend/dom/memory.ts";
 
 export const ANSWER_EVENT = "headlight-room-answer";
 export const PLACE_EVENT = "headlight-room-place";
-export const SHOWN = "!"; // instead of an answer: the student asked to see the solution
 
 export const JOINED_EVENT = "headlight-room-joined"; // or left
 
@@ -22,7 +21,7 @@ const known = remembered((_page: Document) => ({
 /**
  * Report the student's answer to the question at a place, given before the solution was shown.
  * @param place as in "course/attention/look-up": the kind of page, then the names that identify the question
- * @param answer an option's text, a number, or another answer that the page accepts; SHOWN for none
+ * @param answer an option's text, a number, or another answer that the page accepts; GIVE_UP for none
  * @param variant of the question: a lesson's seed, "" for a screen as it opens, "other" for one that was changed
  */
 export function reportAnswer(place: string, answer: string, variant: string) {

@@ -163,3 +163,6 @@ export interface RoomRoutes {
   offered_scenes: { request: OfferedScenesRequest; answer: OfferedScenesAnswer };
   room_leave: { request: RoomLeaveRequest; answer: RoomDone };
 }
+
+export const MAX_QUERY = 20000;
+export const MAX_SCENES_BYTES = 4194304;

@@ -1,8 +1,8 @@
 // First answers as bars. Their labels come from the server's question, never from a student.
 
 import type { AskedQuestion } from "../../course/frontend/contract.ts";
+import { GIVE_UP } from "../../ui/frontend/contract.ts";
 import { table } from "../../ui/frontend/dom/table.ts";
-import { SHOWN } from "./answers.ts";
 import type { Described, Judged } from "./places.ts";
 import { OTHER } from "./places.ts";
 
@@ -36,7 +36,7 @@ export function countBars(judged: Judged[], showsTyped: boolean, isMarked: boole
     const label =
       variant === OTHER
         ? "asked with inputs of their own"
-        : name !== SHOWN && question && isSecret
+        : name !== GIVE_UP && question && isSecret
           ? verdict(question, alike, isMarked)
           : labelOf(question, name);
     const bar = { ...NO_BAR, ...(isMarked && question ? markOf(question, label) : {}), label };
@@ -72,7 +72,7 @@ function verdict(question: Described, isAlikeForAll: boolean, isMarked: boolean)
 }
 
 export function labelOf(question: Asked | null, answer: string) {
-  if (answer === SHOWN) return "asked to be shown";
+  if (answer === GIVE_UP) return "asked to be shown";
   return (question && KINDS[question.kind](question, answer)) || OTHERS;
 }
 

@@ -1,10 +1,10 @@
 // The teacher's sheet: the link for the class, then its answers and places, and one student's view.
 
+import { GIVE_UP } from "../../ui/frontend/contract.ts";
 import { createElement, sentenceNodes, setAvailable, updateChildren } from "../../ui/frontend/dom/dom.ts";
 import { findAll, findByTestId, listenToSheet } from "../../ui/frontend/dom/elements.ts";
 import { linkNotes } from "../../ui/frontend/export/link_notes.ts";
 import { askRoute, failureText } from "../../ui/frontend/server.ts";
-import { SHOWN } from "./answers.ts";
 import type { RoomPanelAnswer, RoomPanelRequest, View } from "./contract.ts";
 import type { Bar } from "./counts.ts";
 import { countBars, isAlike, isTyped } from "./counts.ts";
@@ -383,7 +383,7 @@ export class RoomPanel {
     setText(mark, isMarked ? "Hide right and wrong" : "Mark right and wrong");
     const variant = judged.find((each) => each.variant !== OTHER)?.variant ?? OTHER;
     const isTold = isMarked && isAlike(judged) && variant !== OTHER;
-    const told = isTold ? await this.#places.question(place, variant, [SHOWN]).catch(() => null) : null;
+    const told = isTold ? await this.#places.question(place, variant, [GIVE_UP]).catch(() => null) : null;
     setText(right, told?.said ?? "");
   }
 

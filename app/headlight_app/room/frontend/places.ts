@@ -1,7 +1,7 @@
 // The title and the question of a place, from the server.
 
 import type { AskedQuestion } from "../../course/frontend/contract.ts";
-import { SHOWN } from "./answers.ts";
+import { GIVE_UP } from "../../ui/frontend/contract.ts";
 import type { AnswerCount, QuestionCounts } from "./contract.ts";
 import type { PageRow } from "./scene_list.ts";
 
@@ -55,7 +55,7 @@ export class Places {
   judge({ place, answers }: QuestionCounts, isMarked: boolean): Promise<Judged[]> {
     return mapInTurns(answers, async (answer) => {
       if (answer.variant === OTHER) return { ...answer, question: null };
-      const tries = isMarked && answer.name !== SHOWN ? [answer.name] : [];
+      const tries = isMarked && answer.name !== GIVE_UP ? [answer.name] : [];
       return { ...answer, question: await this.question(place, answer.variant, tries).catch(() => null) };
     });
   }

@@ -7,9 +7,10 @@ import { askRoute, failureText } from "../../ui/frontend/server.ts";
 import type { Answered } from "./answers.ts";
 import { ANSWER_EVENT, offeredFields, PLACE_EVENT, reportedPlace, setRoomHandIn } from "./answers.ts";
 import type { RoomVisitAnswer, View } from "./contract.ts";
+import { MAX_QUERY } from "./contract.ts";
 import { RoomPanel } from "./panel.ts";
 import type { Describers } from "./places.ts";
-import { goTo, MAX_QUERY, SCENES_EVENT, sceneAddress, sceneAt } from "./scene_list.ts";
+import { goTo, SCENES_EVENT, sceneAddress, sceneAt } from "./scene_list.ts";
 import type { RoomData } from "./types.ts";
 import { isWriting } from "./writing.ts";
 

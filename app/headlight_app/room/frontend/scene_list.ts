@@ -1,15 +1,14 @@
 // A list of scenes: each is a name, a page, and the query with all choices on it.
 
 import { formatCount } from "../../ui/frontend/dom/numbers.ts";
+import { STATE_FORMAT } from "../../ui/frontend/export/share.ts";
+import { MAX_QUERY } from "./contract.ts";
 export type Scene = { name: string; page: string; query: string }; // `query` without "?", and without presenter mode
 export type PageRow = { name: string; title: string; path: string };
 export type SceneList = { scenes: Scene[]; at: number }; // `at` is the index of the shown scene; -1: none yet
 
 const FORMAT = "headlight_scenes";
-export const STATE_FORMAT = "headlight";
 export const MAX_SCENES = 100;
-export const MAX_QUERY = 20_000; // characters of a query
-export const MAX_FILE = 4 << 20; // bytes
 const MAX_NAME = 120;
 const SHORT_TEXT = 48; // characters of a text in a name
 const NOT_OF_A_SCENE = ["presenter", "embedded", "notes", "lesson_work"]; // belong to the window, a teacher or a student

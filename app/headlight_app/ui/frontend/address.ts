@@ -1,12 +1,13 @@
 // Writes choices into the address soon after they were made, without Streamlit, so that a reload loses nothing.
 
+import { AS_TRAINED, DEFAULT_STATE, MAX_ADDRESS_LENGTH, STATE_TEXTS } from "./contract.ts";
+
 const PAUSE = 300; // milliseconds without a change
-const VARIANT_PARTS = ["masks", "positional_encoding", "attention_function", "scale", "pooling"];
 
 export type State = Record<string, unknown>; // all choices, by their names in a link
 
 /** What to write: `settings` are the choices that only Streamlit changes. See `addressQuery`. */
-type Linked = { state: State; settings: State; defaults: State; longest: number };
+type Linked = { state: State; settings: State };
 
 /** Where a link has its parameters: in the query, which a server reads, or in the fragment. */
 export type LinkPlace = "search" | "hash";
@@ -32,12 +33,12 @@ export class AddressBar {
   /** Writes it at once, unless Streamlit has written other settings: then its newer state is about to arrive. */
   write() {
     this.cancel();
-    const { state, settings, defaults, longest } = this.#state();
+    const { state, settings } = this.#state();
     const written = Object.fromEntries(new URLSearchParams(location[this.#place].slice(1)));
-    const query = addressQuery({ ...state, ...settings }, defaults, longest);
-    if (query === null || query === addressQuery(written, {}, longest)) return;
-    const [known, usual] = [parameters(settings), parameters(defaults)];
-    if (Object.entries(known).some(([name, value]) => value !== (written[name] ?? usual[name]))) return;
+    const query = addressQuery({ ...state, ...settings });
+    if (query === null || query === addressQuery(written, {})) return;
+    const usual = parameters({ ...DEFAULT_STATE });
+    if (Object.entries(parameters(settings)).some(([name, value]) => value !== (written[name] ?? usual[name]))) return;
     const sign = this.#place === "hash" ? "#" : "?";
     history.pushState(history.state, "", query ? `${location.pathname}${sign}${query}` : location.pathname);
   }
@@ -47,14 +48,11 @@ export class AddressBar {
   }
 }
 
-/**
- * The parameters of a link: the choices that differ from the defaults. Null if the texts are too long for an address.
- * @param longest characters of all texts together
- */
-export function addressQuery(state: State, defaults: State, longest: number) {
-  const texts = ["text", "source", "text_pair", "other_text"].map((name) => String(state[name] ?? ""));
+/** The parameters of a link: the choices that differ from the defaults. Null if the texts are too long for an address. */
+export function addressQuery(state: State, defaults: State = { ...DEFAULT_STATE }) {
+  const texts = STATE_TEXTS.map((name) => String(state[name] ?? ""));
   const length = texts.reduce((sum, text) => sum + [...text].length, 0);
-  if (length > longest || texts.some((text) => !text.isWellFormed())) return null;
+  if (length > MAX_ADDRESS_LENGTH || texts.some((text) => !text.isWellFormed())) return null;
   const usual = parameters(defaults);
   const chosen = Object.entries(parameters(state)).filter(([name, value]) => value !== usual[name]);
   const query = new URLSearchParams(chosen);
@@ -72,7 +70,7 @@ function parameters({ variant, ...state }: State): Record<string, string> {
 /** Files of earlier versions contain the parts of a variant at the top level. */
 export function withVariant(state: State) {
   if ("variant" in state) return state;
-  const parts = VARIANT_PARTS.filter((name) => name in state);
+  const parts = Object.keys(AS_TRAINED).filter((name) => name in state);
   return { ...state, variant: Object.fromEntries(parts.map((name) => [name, state[name]])) };
 }
 

@@ -365,11 +365,6 @@ export interface ArraysAnswer {
   shapes: Record<string, number[]>;
 }
 
-/** The meaning of the numbers of a model's answers: a probability, or a score. */
-export interface AnswerNumbers {
-  problem_type?: "multi-label" | "regression" | "single-label";
-}
-
 /** An error sentence instead of an answer. */
 export interface Refusal {
   error: string;
@@ -420,3 +415,98 @@ export interface ViewsRequest extends RowsRequest {
 export interface ContractRoutes {
   views: { request: ViewsRequest; answer: ViewsAnswer };
 }
+
+export const AS_TRAINED: Variant = {
+  masks: "",
+  positional_encoding: "",
+  attention_function: "",
+  scale: "",
+  pooling: "",
+};
+export const QUESTION_FIELDS = [
+  "image",
+  "text_pair",
+  "chat",
+  "variant",
+  "device",
+  "measure",
+  "edits",
+  "patch_from",
+  "masked_positions",
+  "model",
+  "text",
+  "source",
+] as const;
+export const OWN_IMAGE_PREFIX = "own-";
+export const MAX_IMAGE_BYTES = 8388608;
+export const IMAGE_TOO_LARGE = "A picture or a sound may have at most 8 MB; make this one smaller.";
+export const DEFAULT_STATE: State = {
+  image: "",
+  text_pair: "",
+  chat: "",
+  variant: { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" },
+  device: "auto",
+  measure: "",
+  edits: [],
+  patch_from: "",
+  masked_positions: [],
+  attention: "",
+  layer: -1,
+  head: -1,
+  heads: [],
+  sort: "layer",
+  quantity: "weights",
+  other_head: "",
+  other_text: "",
+  head_reduction: "mean",
+  unit: "tokens",
+  top_mass: 100,
+  hide: "",
+  renormalize: "",
+  segments: "",
+  zoom: "",
+  plot: "",
+  panel_size: "panel",
+  colour_range: "full",
+  query: -1,
+  key: -1,
+  pinned: [],
+  target_token: -1,
+  model: "",
+  text: null,
+  source: null,
+  tab: "heads",
+  step: "",
+  analysis: "logit_lens",
+  lens: "",
+  least_share: 4,
+  patch: "heads",
+  neuron: "",
+  token_ids: "",
+  disabled_edits: [],
+  task: "",
+  beam_width: 1,
+  sampling: "",
+  generated: "",
+  blend: "head",
+  side_b: "",
+  channels: [],
+  position: -1,
+  bias_head: -1,
+  order_text: "",
+  chapter: "",
+  screen: "",
+  course_inputs: "",
+  lesson: "",
+  notes: "",
+  lesson_step: "",
+  lesson_work: "",
+  presenter: "",
+  embedded: "",
+};
+export const STATE_TEXTS = ["text", "source", "text_pair", "other_text", "patch_from", "order_text"] as const;
+export const MAX_ADDRESS_LENGTH = 1500;
+export const MAX_KNOWN = 1000;
+export const HINT = "?";
+export const GIVE_UP = "!";
+export const CHECK = "check";

@@ -1,5 +1,6 @@
 // Requests of components, without Streamlit: one packed answer for each question, from the server or from the browser.
 
+import { IMAGE_TOO_LARGE, MAX_IMAGE_BYTES } from "./contract.ts";
 import type { FileAnswer, FileRoute, ImageAnswer, Refusable, Routes, WaitingAnswer } from "./types.ts";
 import type { Packed } from "./wire.ts";
 import { unpack } from "./wire.ts";
@@ -134,8 +135,9 @@ export async function fetchFile<Name extends FileRoute>(api: Api, route: Name, r
 }
 
 /** Uploads a visitor's file; returns the name with which only this visitor can use it. */
-export async function uploadFile(api: Api, body: BodyInit, type: string) {
+export async function uploadFile(api: Api, body: File, type: string) {
   if (typeof api !== "string") throw new Error("This page reads no files of yours.");
+  if (body.size > MAX_IMAGE_BYTES) throw new Error(IMAGE_TOO_LARGE);
   const answer = await fetch(`${api}/image`, { method: "POST", headers: { "Content-Type": type }, body });
   const { meta }: Packed<Refusable<ImageAnswer>> = unpack(await answer.arrayBuffer());
   if (meta.error) throw new Error(meta.error);

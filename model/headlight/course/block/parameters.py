@@ -23,7 +23,7 @@ from headlight.tracing.inputs import encode_input
 from headlight.views.forms import bars
 from headlight.views.kinds import ModelDiagramView, TableView, Verdict
 from headlight.views.rows import row
-from headlight.views.words import percent, three_digits
+from headlight.views.words import format_bytes, percent
 
 PARTS = {"self_attention": "self-attention", "cross_attention": "cross-attention", "feed_forward": "feed-forward"}
 LEAST_STEPS = 3  # fewest steps that are worth putting in order
@@ -239,19 +239,15 @@ def _memory(config: Config, parameters: int) -> TableView:
     n, layers = config.context_length, config.layers
     cache = 2 * layers * n * config.d_model
     scores = config.heads * n * n
-    rows = (
-        ("weights", f"{parameters:,}", _bytes(4 * parameters), _bytes(2 * parameters)),
-        ("keys and values kept while writing: 2 L n d", f"{cache:,}", _bytes(4 * cache), _bytes(2 * cache)),
-        ("weights of all heads of one layer: H n²", f"{scores:,}", _bytes(4 * scores), _bytes(2 * scores)),
-        ("training with Adam: weights, gradients, two moments", f"{4 * parameters:,}", _bytes(16 * parameters), "—"),
-    )
-    return TableView(("what", "numbers", "in 32 bits", "in 16 bits"), rows)
-
-
-def _bytes(count: int) -> str:
-    units = ("bytes", "kB", "MB", "GB", "TB")
-    power = min(len(units) - 1, max(0, (len(str(count)) - 1) // 3))
-    return f"{three_digits(count / 1000**power)} {units[power]}"
+    counts = {
+        "weights": parameters,
+        "keys and values kept while writing: 2 L n d": cache,
+        "weights of all heads of one layer: H n²": scores,
+    }
+    rows = ((what, f"{count:,}", format_bytes(4 * count), format_bytes(2 * count)) for what, count in counts.items())
+    adam = "training with Adam: weights, gradients, two moments"
+    training = (adam, f"{4 * parameters:,}", format_bytes(16 * parameters), "—")
+    return TableView(("what", "numbers", "in 32 bits", "in 16 bits"), (*rows, training))
 
 
 CALCULATOR = Screen(

@@ -5,8 +5,6 @@ import { failureText, uploadFile } from "../../../ui/frontend/server.ts";
 import type { RecordingControl } from "../types.ts";
 import { createTitle } from "./matrix_table.ts";
 
-const MAX_FILE_SIZE = 8 << 20;
-
 export function createRecording(control: RecordingControl, api: string, change: (text: string) => void) {
   const named = { testid: `input-${control.name}`, ariaLabel: control.title };
   const file = createElement("input", "", [], { ...named, type: "file", accept: ".wav,audio/wav" });
@@ -19,8 +17,7 @@ export function createRecording(control: RecordingControl, api: string, change: 
     if (!chosen) return;
     said.textContent = "Uploading …";
     try {
-      const name = await uploadRecording(api, chosen);
-      change(name);
+      change(await uploadFile(api, chosen, "audio/wav"));
       said.textContent = chosen.name;
     } catch (error) {
       said.textContent = failureText(error);
@@ -33,10 +30,4 @@ export function createRecording(control: RecordingControl, api: string, change: 
       if (!text) said.textContent = "";
     },
   };
-}
-
-/** @returns its name, for this visitor only */
-async function uploadRecording(api: string, file: File): Promise<string> {
-  if (file.size > MAX_FILE_SIZE) throw new Error("A sound may have up to 8 MB; cut out a part of this one.");
-  return uploadFile(api, await file.arrayBuffer(), "audio/wav");
 }

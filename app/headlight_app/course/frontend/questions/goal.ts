@@ -1,10 +1,9 @@
 // A goal to reach by changing the screen: the change is the answer, and a button submits it.
 
+import { CHECK } from "../../../ui/frontend/contract.ts";
 import { createElement } from "../../../ui/frontend/dom/dom.ts";
 import type { AskedQuestion } from "../contract.ts";
 import type { Answer } from "../question.ts";
-
-const CHECK = "check"; // headlight.questions.kinds
 
 export function createGoal({ ruled_out }: AskedQuestion, answer: Answer): HTMLElement {
   const button = createElement("button", "small", "Check", { onclick: () => answer(CHECK) });

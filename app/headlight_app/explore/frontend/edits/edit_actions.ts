@@ -1,8 +1,8 @@
 // Changes to the list of edits: each is one change of the page's choice.
 
+import { AS_TRAINED } from "../../../ui/frontend/contract.ts";
 import type { ExplorePage } from "../types.ts";
 import type { Changes } from "./edit_history.ts";
-import { AS_TRAINED } from "./edit_history.ts";
 
 export function addEdits(page: ExplorePage, added: string[]) {
   const { edits, disabled_edits } = page.state.choice;

@@ -1,13 +1,12 @@
 // Undo and redo of all changes to the model: edits and replaced parts. One slider movement is one change.
 
+import { AS_TRAINED } from "../../../ui/frontend/contract.ts";
 import type { Choice } from "../types.ts";
 
 export type EditLists = Pick<Choice, "edits" | "disabled_edits">;
 export type Changes = Pick<Choice, "edits" | "disabled_edits" | "variant">;
 
 const STROKE = 1000; // milliseconds within which choices of the same part count as one change
-
-export const AS_TRAINED = { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" };
 
 /** The number of changes. */
 export function countChanges({ edits, variant }: Pick<Changes, "edits" | "variant">) {

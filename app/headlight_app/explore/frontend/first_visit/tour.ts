@@ -249,7 +249,8 @@ function undone({ state }: ExplorePage, { heads, prediction }: Story, before: Ch
 
 function drawStep(card: HTMLElement, steps: Step[], place: number, show: (place: number) => void, end: () => void) {
   const { words, next, act } = steps[place];
-  const sentence = createElement("p", "", words, { role: "status" });
+  const unbroken = words.map((word) => (typeof word === "string" ? word.replace(/(\d) %/g, "$1\u00a0%") : word));
+  const sentence = createElement("p", "", unbroken, { role: "status" });
   const onward = createButton("onward", next, "tour-next", () => {
     act();
     if (place + 1 < steps.length) show(place + 1);

@@ -1,12 +1,12 @@
 // Scenes on every page: the current view can be added to a list, and in presenter mode arrow keys step through it.
 
+import { MAX_SCENES_BYTES } from "../../../room/frontend/contract.ts";
 import type { PageRow, Scene, SceneList } from "../../../room/frontend/scene_list.ts";
 import {
   addScenes,
   checkedScene,
   defaultName,
   goTo,
-  MAX_FILE,
   moveScene,
   neighbour,
   readFile,
@@ -168,7 +168,7 @@ class Scenes {
     file.value = "";
     let list = this.#list;
     for (const each of files) {
-      if (each.size > MAX_FILE) throw new Error(`${each.name} is too large for scenes or a state.`);
+      if (each.size > MAX_SCENES_BYTES) throw new Error(`${each.name} is too large for scenes or a state.`);
       list = addScenes(list, await this.#scenesOf(await each.text(), each.name));
     }
     const added = list.scenes.length - this.#list.scenes.length;

@@ -1,6 +1,6 @@
 // What a model cannot run, in the sentences of Python (`Transformer`, `token_tensor`, `Stack.position_ids`).
 
-import { formatNumber } from "../../../ui/frontend/dom/numbers.ts";
+import { formatCount, formatNumber } from "../../../ui/frontend/dom/numbers.ts";
 import { Refused } from "./refused.ts";
 import type { PlanFile, PositionLimits } from "./types.ts";
 
@@ -27,7 +27,7 @@ export function checkPositions(positions: Float32Array, encodings: readonly Posi
     const [first, last] = range;
     const token = positions.findIndex((at) => !(at >= first && at <= last) || (integers && !Number.isInteger(at)));
     if (token < 0) continue;
-    const [from, to] = range.map((limit) => limit.toLocaleString("en-US"));
+    const [from, to] = range.map(formatCount);
     throw new Refused(
       `Token ${token} cannot be at position ${formatNumber(positions[token] as number, 6)}: the positional encoding ` +
         `${title} has ${integers ? "integer positions" : "positions"} from ${from} to ${to}.`,

@@ -3,6 +3,7 @@
 
 import type { ToldChoice } from "../../../explore/frontend/types.ts";
 import type { State, Variant } from "../../../ui/frontend/contract.ts";
+import { DEFAULT_STATE } from "../../../ui/frontend/contract.ts";
 import { table } from "../../../ui/frontend/dom/table.ts";
 import type { LiveData } from "./types.ts";
 
@@ -28,7 +29,7 @@ export interface Rules {
 type Chosen = Partial<Omit<State, "variant">> & { variant?: Partial<Variant> };
 type Opening = Pick<
   LiveData,
-  "link_defaults" | "opening" | "opening_head" | "default_head" | "default_attention" | "settings" | "trained"
+  "opening" | "opening_head" | "default_head" | "default_attention" | "settings" | "trained"
 >;
 
 /** The choices in the parameters of a link; unknown names and wrong values count as absent. */
@@ -84,14 +85,13 @@ function isWithin(value: number, { minimum = Number.NEGATIVE_INFINITY, maximum =
 
 /** The choices that a page opens with, as `show_instrument` in Python. */
 export function filled(chosen: Chosen, opening: Opening): ToldChoice {
-  const usual = opening.link_defaults as unknown as State;
-  const replaced = Object.entries({ ...usual.variant, ...chosen.variant });
+  const replaced = Object.entries({ ...DEFAULT_STATE.variant, ...chosen.variant });
   // A part that is chosen as it was trained counts as not chosen.
   const variant = replaced.map(([field, name]) => [
     field,
     name === opening.trained[field as keyof Variant] ? "" : name,
   ]);
-  const all = { ...usual, ...chosen, variant: Object.fromEntries(variant) as Variant };
+  const all = { ...DEFAULT_STATE, ...chosen, variant: Object.fromEntries(variant) as Variant };
   const isOpening = all.text === null && all.source === null;
   const unsaid = (isOpening && opening.opening_head) || opening.default_head;
   const [layer, head] = Math.max(all.layer, all.head) < 0 ? unsaid : [Math.max(all.layer, 0), Math.max(all.head, 0)];

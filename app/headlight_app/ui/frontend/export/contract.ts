@@ -183,3 +183,5 @@ export interface ExportRoutes {
   link: { request: LinkRequest; answer: LinkAnswer };
   export_pdf: { request: ExportPdfRequest; answer: FileAnswer };
 }
+
+export const MAX_TABLE_NUMBERS = 380000;

@@ -6,6 +6,7 @@ import { formatCount } from "../dom/numbers.ts";
 import type { Api } from "../server.ts";
 import { askRoute, fetchFile } from "../server.ts";
 import { editsInWords } from "../state/provenance.ts";
+import { MAX_TABLE_NUMBERS } from "./contract.ts";
 import { saveFigure, toBase64 } from "./figure_files.ts";
 import { layOutFigure } from "./figure_size.ts";
 import type { FigureForm, FigureOptions, NumberForm } from "./menu.ts";
@@ -15,7 +16,6 @@ import { describeSide, Share } from "./share.ts";
 import type { Metadata, ShownFigure, ShownView, Table } from "./types.ts";
 
 const LETTERS = "ABCDEFGH"; // names of the sides
-const MOST_NUMBERS = 380_000; // in a file: the limit of a request
 const LISTING = "The figures and numbers are being listed …";
 
 /** Numbers of a page outside its tables: their title, and how they are saved. */
@@ -162,9 +162,9 @@ export function originLine(sides: readonly string[][], changes: readonly string[
 
 /** A table in the form of a request. */
 function encodeTable({ name, axes, labels, values }: Table) {
-  if (values.length > MOST_NUMBERS)
+  if (values.length > MAX_TABLE_NUMBERS)
     throw new Error(
-      `That is ${formatCount(values.length)} numbers; this page saves at most ${formatCount(MOST_NUMBERS)} as a file.`,
+      `That is ${formatCount(values.length)} numbers; this page saves at most ${formatCount(MAX_TABLE_NUMBERS)} as a file.`,
     );
   return { name, axes, labels, values: toBase64(new Uint8Array(values.buffer, values.byteOffset, values.byteLength)) };
 }

@@ -1,6 +1,7 @@
 // Ways to share a page: a link, a frame for another page, a file of its state, and a program.
 
 import { linkAddress, withVariant } from "../address.ts";
+import { OWN_IMAGE_PREFIX } from "../contract.ts";
 import { saveFile } from "../dom/clipboard.ts";
 import { findByTestId } from "../dom/elements.ts";
 import type { Api } from "../server.ts";
@@ -9,7 +10,7 @@ import type { ExportProgramRequest, LinkRequest, SharedPage, ShownSide, State } 
 import { linkNotes } from "./link_notes.ts";
 import type { ExportMenu } from "./menu.ts";
 
-const STATE_FORMAT = "headlight";
+export const STATE_FORMAT = "headlight";
 const MAX_STATE_SIZE = 4 << 20; // bytes of a state file
 const LONGEST_DRAWN = 300; // characters of an address at the foot of a figure
 
@@ -46,8 +47,10 @@ export class Share {
   /** A link, without the visitor's own pictures, and notes about what it omits. */
   async link(more: Partial<State> = {}) {
     const { page, chosen } = this.#collect();
-    const { own_image_prefix: prefix, own_model: ownModel, room_address: room } = page;
-    const pictures = (["image", "other_text"] as const).filter((name) => chosen.state[name]?.startsWith(prefix));
+    const { own_model: ownModel, room_address: room } = page;
+    const pictures = (["image", "other_text"] as const).filter((name) =>
+      chosen.state[name]?.startsWith(OWN_IMAGE_PREFIX),
+    );
     const withoutPictures = Object.fromEntries(pictures.map((name) => [name, ""]));
     const state = { ...chosen.state, ...withoutPictures, presenter: "", embedded: "", ...more };
     const { meta } = await askRoute(this.#api, "link", { ...chosen, state });

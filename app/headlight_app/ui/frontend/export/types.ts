@@ -75,7 +75,6 @@ export interface SharedPage {
   path: string;
   /** The title of a model that only this visitor can open; empty for any other. */
   own_model: string;
-  own_image_prefix: string;
   /** The address at which other machines reach the folder of all pages; empty if unknown. */
   room_address: string;
 }

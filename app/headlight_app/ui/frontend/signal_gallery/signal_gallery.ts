@@ -1,12 +1,11 @@
 // The images or recordings for models that read them instead of a sentence: shipped ones, and this visitor's uploads.
 
+import { OWN_IMAGE_PREFIX } from "../contract.ts";
 import { createButton, createElement } from "../dom/dom.ts";
 import { find } from "../dom/elements.ts";
 import type { Api } from "../server.ts";
 import { failureText, uploadFile } from "../server.ts";
 
-const UPLOAD_PREFIX = "own-"; // prefix of the names of uploads, as in app/headlight_app/contract/question.py
-const MAX_FILE_SIZE = 8 << 20;
 const IMAGE_TYPES = ["image/png", "image/jpeg", "image/webp"];
 const SOUND_TYPE = "audio/wav"; // browsers use different types for WAV files
 
@@ -50,7 +49,7 @@ export class SignalGallery {
     this.#hears = hears;
     this.#place.hidden = !images.length;
     if (!images.length) return;
-    if (chosen.startsWith(UPLOAD_PREFIX) && !this.#uploads.includes(chosen)) this.#uploads.push(chosen);
+    if (chosen.startsWith(OWN_IMAGE_PREFIX) && !this.#uploads.includes(chosen)) this.#uploads.push(chosen);
     const names = [...images, ...this.#uploads];
     if (this.#place.dataset.names !== names.join()) {
       this.#place.dataset.names = names.join();
@@ -74,7 +73,7 @@ export class SignalGallery {
   }
 
   #frame(name: string) {
-    const mine = name.startsWith(UPLOAD_PREFIX);
+    const mine = name.startsWith(OWN_IMAGE_PREFIX);
     const title = mine
       ? `Your ${this.#hears ? "recording" : "image"}`
       : `${this.#hears ? "Recording" : "Image"}: ${name}`;
@@ -103,12 +102,7 @@ export class SignalGallery {
     bring.disabled = true;
     try {
       if (!this.#hears && !IMAGE_TYPES.includes(file.type)) throw new Error("This is not a PNG, JPEG or WebP image.");
-      if (file.size > MAX_FILE_SIZE) throw new Error("A file may have at most 8 MB; make this one smaller.");
-      const name = await uploadFile(
-        this.#api,
-        this.#hears ? await file.arrayBuffer() : file,
-        this.#hears ? SOUND_TYPE : file.type,
-      );
+      const name = await uploadFile(this.#api, file, this.#hears ? SOUND_TYPE : file.type);
       this.#uploads.push(name);
       this.#events.choose(name);
     } catch (error) {

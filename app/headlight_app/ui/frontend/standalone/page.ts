@@ -1,6 +1,7 @@
 // The heads without a server: in a notebook's cell, as a widget, or in a saved file. Requests are answered from the
 // saved data: the weights of all heads as byte codes, and possibly one matrix with its exact numbers.
 
+import { DEFAULT_STATE } from "../contract.ts";
 import { createElement } from "../dom/dom.ts";
 import { find, findByTestId } from "../dom/elements.ts";
 import headsStyle from "../heads/heads_tab.css";
@@ -14,7 +15,7 @@ import { describeEdit, wordNodes } from "../state/edit_words.ts";
 import { combineHeads, isPlainWeights, quantizedMatrix } from "../state/head_matrix.ts";
 import { currentGroup, selectedHeads } from "../state/head_selection.ts";
 import { editsInWords, provenanceLine } from "../state/provenance.ts";
-import { DEFAULT_CHOICE, State } from "../state/state.ts";
+import { State } from "../state/state.ts";
 import baseStyle from "../styles/base.css";
 import type {
   AttentionGroup,
@@ -77,7 +78,7 @@ export class StandalonePage implements Page {
   constructor(root: ShadowRoot, saved: SavedPage, bytes: Uint8Array<ArrayBuffer>, listener: Listener) {
     this.#root = root;
     this.#listener = listener;
-    this.state = new State({ ...DEFAULT_CHOICE, ...saved.state }, saved);
+    this.state = new State({ ...DEFAULT_STATE, ...saved.state }, saved);
     const board = find(root, ".board");
     this.view = {
       elements: headElements(root),

@@ -2,35 +2,6 @@
 
 import type { Answer, Catalogue, DisplayChoice, Head, Pointer } from "../types.ts";
 
-/** The display before any choice. */
-export const DEFAULT_CHOICE: DisplayChoice = {
-  attention: "",
-  layer: 0,
-  head: 0,
-  heads: [],
-  sort: "layer",
-  quantity: "weights",
-  other_head: "",
-  other_text: "",
-  head_reduction: "mean",
-  unit: "tokens",
-  top_mass: 100,
-  hide: "",
-  renormalize: "",
-  segments: "",
-  zoom: "",
-  plot: "heatmap",
-  panel_size: "panel",
-  colour_range: "full",
-  query: -1,
-  key: -1,
-  pinned: [],
-  target_token: -1,
-  edits: [],
-  patch_from: "",
-  masked_positions: [],
-};
-
 export class State<
   Choice extends DisplayChoice = DisplayChoice,
   Options extends Catalogue = Catalogue,

@@ -1,12 +1,11 @@
 // The rows that a page shows: an answer leaves out the views that are shown already.
 
+import { MAX_KNOWN } from "../../contract.ts";
 import type { ViewsAnswer } from "../../types.ts";
 import { isControl } from "../controls.ts";
 import type { View, ViewRow } from "../types.ts";
 
 type Sent = { digest: string } & Partial<View>; // a view, or only its digest
-
-const MOST_DIGESTS = 1000; // in a request
 
 export class ShownRows {
   rows: ViewRow[] = [];
@@ -18,7 +17,7 @@ export class ShownRows {
 
   /** Of the views that are shown, as many as a request may have. */
   get digests() {
-    return [...this.#views.keys()].slice(0, MOST_DIGESTS);
+    return [...this.#views.keys()].slice(0, MAX_KNOWN);
   }
 
   /** A row or a view that is the same remains the same object, so that it is not drawn again. */
