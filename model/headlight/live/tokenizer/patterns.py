@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from headlight.errors import CheckpointError, shortened
-from headlight.live.tokenizer.characters import matched_by, written
+from headlight.live.tokenizer.characters import class_of
 
 _ATOM = re.compile(
     r"\\(?:[pP]\{\^?[\w ]+\}|x\{[0-9A-Fa-f]{1,6}\}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[sSdDwWhHnrtfv]|[^\w])"
@@ -88,7 +88,9 @@ class _Translator:
         else:
             raise self.refusal()
         source = self.pattern[start : self.at]
-        return written(matched_by(f"(?i:{source})" if ignores_case else source))
+        if not ignores_case and len(source) == 1 and source != ".":
+            return _literal(source)
+        return class_of(f"(?i:{source})" if ignores_case else source)
 
     def _group(self, ignores_case: bool) -> str:
         match = _GROUP.match(self.pattern, self.at)
@@ -108,15 +110,13 @@ class _Translator:
         if match is None:
             return item
         self.at, times, mode = match.end(), match["times"], match["mode"]
-        if bounds := _TIMES.fullmatch(times):
-            if mode or not (bounds[1] or bounds[3]):  # `{2}+` repeats the repetition
-                raise self.refusal()
-            times = f"{{{bounds[1] or 0}{bounds[2]}{bounds[3]}}}"
-        if _REPETITION.match(self.pattern, self.at):
+        bounds = _TIMES.fullmatch(times)
+        is_odd = bounds and (mode == "?" or not (bounds[1] or bounds[3]))
+        if is_odd or _REPETITION.match(self.pattern, self.at):
             raise self.refusal()
-        if mode == "+":
-            return self._without_return(item + times)
-        return item + times + mode
+        if bounds:  # a sign behind it repeats the repetition
+            return f"(?:{item}{{{bounds[1] or 0}{bounds[2]}{bounds[3]}}}){mode}"
+        return self._without_return(item + times) if mode == "+" else item + times + mode
 
     def _without_return(self, inner: str) -> str:
         """A group whose first match stands: JavaScript never goes back into a look ahead."""
@@ -145,6 +145,6 @@ class _Translator:
 
 def _word_edge(is_edge: bool) -> str:
     """Between a character of a word and another one, or between two of a kind."""
-    word = written(matched_by(r"\w"))
+    word = class_of(r"\w")
     same, other = ("!", "=") if is_edge else ("=", "!")
     return f"(?:(?<={word})(?{same}{word})|(?<!{word})(?{other}{word}))"

@@ -14,14 +14,7 @@ import numpy as np
 from tokenizers import normalizers, pre_tokenizers
 
 from headlight.errors import CheckpointError, shortened
-from headlight.live.tokenizer.characters import (
-    changed_by,
-    kept_in_words_by,
-    matched_by,
-    removed_by,
-    split_off_by,
-    written,
-)
+from headlight.live.tokenizer.characters import all_but, changed_by, joined_by, removed_by, set_of, written
 from headlight.live.tokenizer.patterns import javascript_literal_pattern, javascript_pattern
 
 Step = dict[str, Any]
@@ -49,7 +42,7 @@ def decoder_steps(step: Step | None) -> list[Step] | None:
 @cache
 def word_pattern() -> str:
     """A character of a word, as the library sees words beside added tokens."""
-    return written(kept_in_words_by(pre_tokenizers.Whitespace()))
+    return written(joined_by(pre_tokenizers.Whitespace()))
 
 
 def _steps(rows: _Rows, component: str, inner: str, step: Step | None) -> list[Step]:
@@ -73,7 +66,7 @@ def _pattern(step: Step) -> str:
 
 @cache
 def _white_space() -> str:
-    return written(changed_by(_WHITE_SPACE))
+    return written(set_of(changed_by(_WHITE_SPACE)))
 
 
 def _split(pattern: str, behavior: str, invert: bool = False) -> Step:
@@ -94,7 +87,7 @@ def _bert_normalizer(step: Step) -> list[Step]:
         steps += _cleaned(normalizers.BertNormalizer(**off | {"clean_text": True}))
     if step["handle_chinese_chars"]:
         chinese = changed_by(normalizers.BertNormalizer(**off | {"handle_chinese_chars": True}))
-        steps.append({"kind": "surround", "pattern": written(chinese)})
+        steps.append({"kind": "surround", "pattern": written(set_of(chinese))})
     if step["lowercase"] if step["strip_accents"] is None else step["strip_accents"]:
         marks = removed_by(normalizers.BertNormalizer(**off | {"strip_accents": True}))
         steps += [_form("NFD"), {"kind": "remove", "pattern": written(marks)}]
@@ -106,8 +99,8 @@ def _cleaned(step: normalizers.Normalizer) -> list[Step]:
     made = changed_by(step)
     lost = {character for character, text in made.items() if not text}
     return [
-        {"kind": "remove", "pattern": written(lost)},
-        {"kind": "replace", "pattern": written(made.keys() - lost), "content": " "},
+        {"kind": "remove", "pattern": written(set_of(lost))},
+        {"kind": "replace", "pattern": written(set_of(made.keys() - lost)), "content": " "},
     ]
 
 
@@ -115,7 +108,7 @@ def _cleaned(step: normalizers.Normalizer) -> list[Step]:
 def _form(name: str) -> Step:
     """A normal form, with the characters that this version of Unicode decomposes, and its combining characters."""
     decomposed = {"NFC": "NFD", "NFKC": "NFKD"}.get(name, name)
-    known = changed_by(getattr(normalizers, decomposed)()).keys() | removed_by(normalizers.StripAccents())
+    known = set_of(changed_by(getattr(normalizers, decomposed)())) | removed_by(normalizers.StripAccents())
     return {"kind": "form", "form": name, "known": written(known)}
 
 
@@ -182,8 +175,14 @@ def _metaspace(step: Step) -> list[Step]:
 
 
 @cache
+def _sign_pattern() -> str:
+    """A character that is of no word, and no white space."""
+    return written(all_but(joined_by(pre_tokenizers.Whitespace()) | set_of(changed_by(_WHITE_SPACE))))
+
+
+@cache
 def _punctuation() -> str:
-    return written(split_off_by(pre_tokenizers.Punctuation()))
+    return written(all_but(joined_by(pre_tokenizers.Punctuation())))
 
 
 _PRE_TOKENIZERS: _Rows = {
@@ -192,7 +191,7 @@ _PRE_TOKENIZERS: _Rows = {
     "CharDelimiterSplit": lambda step: [_split(javascript_literal_pattern(step["delimiter"]), "Removed")],
     "Digits": lambda step: [
         _split(
-            written(split_off_by(pre_tokenizers.Digits(individual_digits=True))),
+            written(all_but(joined_by(pre_tokenizers.Digits(individual_digits=True)))),
             "Isolated" if step["individual_digits"] else "Contiguous",
         )
     ],
@@ -202,13 +201,6 @@ _PRE_TOKENIZERS: _Rows = {
     "Whitespace": lambda step: [_split(f"{word_pattern()}+|{_sign_pattern()}+", "Removed", invert=True)],
     "WhitespaceSplit": lambda step: [_split(_white_space(), "Removed")],
 }
-
-
-@cache
-def _sign_pattern() -> str:
-    """A character that is of no word, and no white space."""
-    others = kept_in_words_by(pre_tokenizers.Whitespace()) | changed_by(_WHITE_SPACE).keys()
-    return written(matched_by(r"[\s\S]") - others)
 
 
 # Decoders

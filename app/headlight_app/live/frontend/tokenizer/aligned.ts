@@ -61,9 +61,13 @@ export function changed(
   };
 }
 
-/** The stretches that a pattern matches and those between them, in order. An empty match behind another is none. */
+/**
+ * The stretches that a pattern matches and those between them, in order. An empty match behind another is none, and
+ * nothing matches an empty text.
+ */
 export function stretches(piece: Aligned, pattern: RegExp): Stretch[] {
   const found: Stretch[] = [];
+  if (piece.characters.length === 0) return found;
   const placeOf = places(piece);
   let end = 0;
   let matchedTo = -1;

@@ -153,8 +153,19 @@ function requireKnown(file: TokenizerFile, characters: readonly string[]): void 
   const known = new Set([...file.tokens, ...file.added.map((token) => token.content)]);
   const unknown = [...new Set(characters)].filter((character) => !known.has(character)).sort();
   if (unknown.length === 0) return;
-  const listed = unknown.slice(0, 5).map((character) => `'${character}'`);
+  const listed = unknown.slice(0, 5).map(quoted);
   throw new Error(`This model's vocabulary of ${file.vocabularySize} characters lacks ${listed.join(", ")}.`);
+}
+
+/** A character as Python's `repr` writes it. */
+function quoted(character: string): string {
+  const code = character.codePointAt(0) as number;
+  const named = ({ "\n": "n", "\r": "r", "\t": "t", "\\": "\\" } as Record<string, string>)[character];
+  if (named) return `'\\${named}'`;
+  if (character === "'") return `"'"`;
+  if (character === " " || !/[\p{C}\p{Z}]/u.test(character)) return `'${character}'`;
+  const [letter, width] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
+  return `'\\${letter}${code.toString(16).padStart(width, "0")}'`;
 }
 
 function requireRows(file: TokenizerFile, tokens: readonly Token[], { entry }: Vocabulary): void {
