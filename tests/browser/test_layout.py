@@ -38,6 +38,8 @@ def test_beside_the_open_sidebar_nothing_is_cut_on_a_small_laptop(shared_visitor
         assert page.get_by_test_id(name).evaluate(TOO_WIDE) <= 0, name
     table = in_analysis(page, "view-matrix").locator("table")
     assert table.evaluate(HALF_COVERED) == 0
+    corner = table.locator("td.axes").first
+    assert "-5px" in corner.evaluate("corner => getComputedStyle(corner).boxShadow"), "it covers what scrolls beside it"
     frame = table.locator("xpath=..")
     assert frame.evaluate('frame => getComputedStyle(frame, "::-webkit-scrollbar").height') == "8px"
     assert frame.evaluate("frame => getComputedStyle(frame).scrollbarColor") == "auto", "or the bar would not be drawn"
@@ -67,6 +69,8 @@ def test_the_sentence_stays_in_view_while_one_scrolls(visit: Visit, size: tuple[
     sentence, stage = page.get_by_test_id("sentence"), page.get_by_test_id("stage")
     stage.evaluate("stage => stage.scrollIntoView()")
     expect(sentence).to_be_in_viewport(ratio=1)
+    status, class_button = box(page.get_by_test_id("status")), box(page.get_by_test_id("room-button"))
+    assert status["x"] + status["width"] < class_button["x"], "which hangs over the right end of the sentence"
     assert box(sentence)["bottom"] <= box(stage)["y"]
     expect(page.get_by_test_id("head-canvas")).to_be_in_viewport(ratio=1)
     expect(page.get_by_test_id("predictions").locator(".candidate").first).to_be_in_viewport(ratio=1)
@@ -128,6 +132,10 @@ def test_cards_of_a_row_are_equally_high_and_sliders_begin_below_each_other(shar
     assert len({round(box(slider)["x"] - box(slider.locator("xpath=.."))["x"]) for slider in sliders}) == 1
     origin, attention = page.get_by_test_id("copied"), page.locator(".attended")
     assert box(origin)["x"] == box(attention)["x"], "it fills the room beside the next token"
+    page = shared_visitor.on_screen(1366, 768).open(path="/models")
+    known = page.locator(".st-key-well_known [class*=st-key-card]")
+    expect(known.nth(1)).to_be_visible()
+    assert len({box(card)["height"] for card in known.all()}) == 1
 
 
 @pytest.mark.journey

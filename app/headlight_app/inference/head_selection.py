@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from cachetools import LRUCache, cached
@@ -34,11 +34,15 @@ def tour_of(entry: CatalogEntry) -> tuple[tuple[NamedHead, ...], int]:
 
     The position is -1 if it is the predicted one. `python -m tests.bench tour` finds the heads of a shipped model.
     """
-    groups = (group for group in attention_groups(entry.config) if group.queries == "text")
-    paths = {group.path(layer): (group, layer) for group in groups for layer in range(group.layers)}
     named, position = card_tour(read_card(entry.folder))
-    heads = ((*paths[path], head) for path, head in named if path in paths)
-    return tuple(each for each in heads if each[2] < each[0].heads), position
+    return tuple(each for each in _heads_named(entry.config, named) if each[0].queries == "text"), position
+
+
+def _heads_named(config: Config, named: Iterable[tuple[str, int]]) -> list[NamedHead]:
+    """The heads of these attentions and numbers, as far as the model has them."""
+    paths = {group.path(layer): (group, layer) for group in attention_groups(config) for layer in range(group.layers)}
+    heads = [(*paths[path], head) for path, head in named if path in paths]
+    return [each for each in heads if each[2] < each[0].heads]
 
 
 def opening_head(entry: CatalogEntry, device: str = "auto") -> tuple[int, int]:
@@ -84,10 +88,9 @@ def _plainest_head(entry: CatalogEntry, device: str, location: ModelLocation) ->
 
 def _named_head(entry: CatalogEntry) -> tuple[int, int] | None:
     """The head that a card names, if the attention shown first has it."""
-    path, head = card_head(read_card(entry.folder)) or ("", 0)
-    group = selected_attention(entry.config)
-    layers = [layer for layer in range(group.layers) if group.path(layer) == path]
-    return (layers[0], head) if layers and head < group.heads else None
+    named = card_head(read_card(entry.folder))
+    heads = _heads_named(entry.config, [named] if named else ())
+    return next((each[1:] for each in heads if each[0] == selected_attention(entry.config)), None)
 
 
 def clearest_alignment(traced: Trace, attention_group: AttentionGroup) -> tuple[int, int]:

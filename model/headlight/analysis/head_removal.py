@@ -52,10 +52,19 @@ class HeadRemoval:
         return self.after - self.before
 
     @property
+    def _parts(self) -> dict[str, float]:
+        return {"direct": self.direct, **self.responses, "norms": self.norms}
+
+    @property
     def largest(self) -> tuple[str, float]:
         """The largest part of the difference: the path of a response, "direct" or "norms", and its change."""
-        parts = {"direct": self.direct, **self.responses, "norms": self.norms}
-        return max(parts.items(), key=lambda part: abs(part[1]))
+        return max(self._parts.items(), key=lambda part: abs(part[1]))
+
+    @property
+    def carrier(self) -> tuple[str, float]:
+        """The part that carries the change: the largest of those with its sign."""
+        sign = np.sign(self.change)
+        return max(self._parts.items(), key=lambda part: sign * part[1])
 
     @property
     def self_repair(self) -> float | None:

@@ -27,6 +27,7 @@ from headlight.text.tokenizer import Encoded
 from headlight.tracing.inputs import ModelInput
 from headlight.tracing.predictions import Candidate, candidates, prediction_positions
 from headlight.tracing.run import run
+from headlight.views.words import percent
 
 MASK = "[MASK]"
 MASKED_MODEL, CAUSAL_MODEL = "stories-masked", "stories-causal"  # the shipped models
@@ -120,8 +121,9 @@ def _format_prediction(heading: str, each: Sequence[Candidate]) -> str:
 
 def _format_numbers(candidate: Candidate) -> str:
     """The probability of a candidate, and the score of a label that does not exclude others."""
-    probability = f"{candidate.probability:6.1%}" if math.isfinite(candidate.probability) else "   NaN"
+    is_finite = math.isfinite(candidate.probability)
+    probability = f"{percent(candidate.probability) if is_finite else 'NaN':>7}"
     if candidate.score is None:
         return probability
     score = f"score {candidate.score:7.3f}"
-    return f"{probability}  {score}" if math.isfinite(candidate.probability) else score
+    return f"{probability}  {score}" if is_finite else score

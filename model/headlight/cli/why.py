@@ -27,6 +27,7 @@ from headlight.tasks import label_text, task_of
 from headlight.tracing.predictions import prediction_positions
 from headlight.tracing.recompute import logits_at
 from headlight.tracing.trace import Trace
+from headlight.views.words import percent
 
 MOST_RESPONSES = 10  # listed individually
 _HEAD_PATTERN = re.compile(r"([a-z_]+\.\d+\.[a-z]+)\[(\d{1,9})\]")
@@ -80,7 +81,7 @@ def sinks(options: argparse.Namespace) -> int:
     for sink in found:
         stack = "encoder" if ".cross" in sink.path else sink.path.partition(".")[0]
         token = trace.text_of_stack(stack).token_texts[sink.key].strip()
-        given, moved = f"{sink.weight:6.1%} of the attention", f"{sink.share:6.1%} of the output"
+        given, moved = f"{percent(sink.weight):>7} of the attention", f"{percent(sink.share):>7} of the output"
         print(f"{sink.path}[{sink.head}]  {given}, {moved}: token {sink.key} {token!r}")
     print(f"{len(found)} sinks." if found else "No head has a sink in this text.")
     return 0
@@ -119,7 +120,7 @@ def copying(options: argparse.Namespace) -> int:
     print(f"{asked.in_words!r}, predicted at token {asked.position}, {occurs}.")
     for copy in found.heads[:MOST_RESPONSES]:
         does = "copied it" if copy.logit > 0 else "suppressed it"
-        print(f"  {copy.logit:+8.3f}  {copy.path}[{copy.head}] {does}: {copy.weight:.0%} on token {copy.key}")
+        print(f"  {copy.logit:+8.3f}  {copy.path}[{copy.head}] {does}: {percent(copy.weight, 0)} on token {copy.key}")
     for place, (text, copied, moved) in enumerate(zip(texts, found.copied, found.moved, strict=True)):
         mark = "*" if place == found.source else " "
         print(f"{mark} {copied:+8.3f} copied, {moved:+8.3f} in all  {text}")
@@ -147,7 +148,7 @@ def without(options: argparse.Namespace) -> int:
     for change, name in (*parts, (rest, "all others"), (found.norms, "norms"), (found.change, "the whole change")):
         print(f"  {change:+8.3f}  {name}")
     if found.self_repair is not None and found.repairs_itself:
-        print(f"Self-repair: {found.self_repair:.0%} of the direct effect is undone.")
+        print(f"Self-repair: {percent(found.self_repair, 0)} of the direct effect is undone.")
     return 0
 
 

@@ -287,6 +287,10 @@ def test_no_formula_loses_its_end_and_no_screen_fades_while_streamlit_runs(share
         for chapter, name in (("tokens", "neighbours-in-text"), ("positions", "waves")):
             page = course(shared_visitor, chapter=chapter, screen=name)
             wait_until(page, partial(screen(page, name).evaluate, CUT_FORMULAS), lambda cut: cut == [])
+    onward = page.get_by_test_id("next-screen").first
+    assert onward.evaluate("one => getComputedStyle(one).color") == "rgb(27, 20, 0)", (
+        "dark on the colour of a next step"
+    )
     container = page.get_by_test_id("stElementContainer").filter(has=page.get_by_test_id("screen-waves"))
     assert container.evaluate(FADED) == "1"
 

@@ -105,6 +105,14 @@ test("changes have no more digits than their start and end need, and what is no 
   assert.deepEqual(changeTexts(changes([0.25, -Infinity], 1)), { start: "+1.000", parts: ["+0.250", "−∞"], end: "−∞" });
 });
 
+test("changes that are no sum have equally many decimal places, but for those that these do not show", () => {
+  const texts = (/** @type {number[]} */ ...parts) => changeTexts({ ...changes(parts, null), end: null }).parts;
+  assert.deepEqual(texts(3.591, -1.6, 0.4), ["+3.59", "−1.60", "+0.40"]);
+  assert.deepEqual(texts(97.04, -0.3, 0.0012), ["+97.0", "−0.3", "+0.0012"]);
+  assert.deepEqual(texts(0.5, -0.00002, Number.NaN, 0), ["+0.500", "−2.00·10⁻⁵", "–", "0"]);
+  assert.deepEqual(texts(1e-7), ["+1.00·10⁻⁷"]);
+});
+
 test("the sum of a row is that of the numbers shown, unless it is a unit of the last place too far", () => {
   for (let run = 0; run < 4000; run++) {
     const numbers = Array.from({ length: 1 + (run % 8) }, () => (random() - (run % 2) / 2) * 2);

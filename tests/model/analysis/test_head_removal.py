@@ -106,6 +106,8 @@ def test_no_share_is_taken_of_a_direct_effect_below_a_tenth_of_the_largest_part(
     found = HeadRemoval(5.0, 3.92, 0.02, {"decoder.1.self[0]": -1.0}, -0.1)
     assert found.self_repair is None and not found.repairs_itself
     assert found.largest == ("decoder.1.self[0]", -1.0)
+    resisted = HeadRemoval(5.0, 4.42, 0.02, {"decoder.1.self[0]": -0.9, "decoder.1.self[1]": -0.7}, 1.0)
+    assert (resisted.largest, resisted.carrier) == (("norms", 1.0), ("decoder.1.self[0]", -0.9)), "the logit fell"
     assert HeadRemoval(5.0, 3.9, -0.1, {"decoder.1.self[0]": -1.0}, 0.0).self_repair == pytest.approx(-10)
 
 

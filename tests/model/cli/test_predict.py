@@ -73,7 +73,7 @@ def test_without_json_lines_are_printed(models: Path, shell: Shell) -> None:
 
 def test_a_classifier_labels_the_text_or_each_of_its_tokens(shell: Shell) -> None:
     said = shell(["predict", "A wonderful film.", "--model", "sentiment"])
-    assert re.fullmatch(r"of the whole text\n +[\d.]+%  positive\n +[\d.]+%  negative\n", said)
+    assert re.fullmatch(r"of the whole text\n +[<\d.]+ %  positive\n +[<\d.]+ %  negative\n", said)
     lines = shell(["predict", "They live in London", "--model", "entities", "--top", "1"]).splitlines()
     places, labels = lines[::2], [line.split()[-1] for line in lines[1::2]]
     assert places[0] == "token 1: of They"

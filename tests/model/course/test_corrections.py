@@ -191,6 +191,7 @@ def test_conventions_are_compared_where_they_differ() -> None:
         tensor(view.values) for view in views(compute(ALL["attention/projections"]), MatrixView)[-3:]
     )
     assert torch.equal(columns, transposed) and not torch.allclose(columns, rows, atol=1)
+    assert not torch.allclose(rows, rows.T), "nor is it a chance that each pair looks at each other alike"
     assert "differs by" not in sentences(compute(ALL["attention/projections"]))
 
 
@@ -206,6 +207,7 @@ def test_the_numbers_of_a_lesson_do_not_refute_it() -> None:
 def test_titles_say_what_is_shown_and_one_number_has_one_colour() -> None:
     shown = views(compute(ALL["masks/before-after"]), MatrixView)
     assert [view.title for view in shown[2:4]] == ["The scores as they are", "Weights set to 0 after the softmax"]
+    assert not views(compute(ALL["masks/before-after"]), BarsView), "the sums of the rows say it, in other decimals"
     signed = [view for view in views(compute(ALL["masks/added"]), MatrixView) if view.colours == "signed"]
     largest = max(float(tensor(view.values).nan_to_num(neginf=0).abs().max()) for view in signed)
     assert len(signed) == 2 and [view.least_scale for view in signed] == pytest.approx([largest] * 2)

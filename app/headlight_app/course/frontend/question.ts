@@ -36,8 +36,8 @@ export function createQuestion(question: AskedQuestion, answer: Answer) {
   element.tabIndex = -1; // a settled question has no button that could keep the focus
   element.append(createElement("p", "asked", titleNodes(question.text)));
   if (!question.is_settled) element.append(KINDS[question.kind](question, answer));
-  for (const hint of question.hints) element.append(createElement("p", "hint", hint));
-  const said = createElement("p", "said", question.said, { testid: "said" });
+  for (const hint of question.hints) element.append(createElement("p", "hint", titleNodes(hint)));
+  const said = createElement("p", "said", titleNodes(question.said), { testid: "said" });
   if (question.said) said.dataset.right = String(question.is_right);
   element.append(said);
   if (!question.is_settled) element.append(others(question, answer));

@@ -17,12 +17,13 @@ const memory = remembered((page: ExplorePage) => ({
 
 /** Shows the gallery for a model of images or sounds, and hides it for all others. */
 export function drawGallery(page: ExplorePage) {
-  const { gallery, text, invitation, status, examples } = page.view.elements;
+  const { gallery, text, invitation, status, caption, examples } = page.view.elements;
   const { images, hears, has_source } = page.state.catalogue;
   invitation.textContent = images ? `Choose ${hears ? "a recording" : "an image"}` : "Type";
   const box = text.closest(".box") as HTMLElement;
   const writes = has_source || !images;
-  (writes ? box : gallery).append(status);
+  if (writes) caption.after(status);
+  else gallery.append(status);
   box.hidden = !writes;
   if (images && writes && gallery.nextElementSibling !== box) box.before(gallery); // a caption is below its image
   examples.hidden = Boolean(images);

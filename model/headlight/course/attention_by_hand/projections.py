@@ -136,7 +136,7 @@ def _columns_rows(
     scores = partial(MatrixView, rows=queries, columns=keys)
     return (
         row(
-            scores(title="(W_Q xᵢ) · (W_K yⱼ): tokens as columns", values=columns),
+            scores(title="(W_Q x_i) · (W_K y_j): tokens as columns", values=columns),
             scores(title="X W_Q W_Kᵀ Yᵀ: tokens as rows", values=rows),
             scores(title="X W_Qᵀ W_K Yᵀ: rows, and transposed", values=transposed),
             title="Rows or columns?",
@@ -156,8 +156,7 @@ def _said_of_conventions(columns: Tensor, rows: Tensor, transposed: Tensor) -> V
     if same.good:
         return same
     told = agreement(
-        "With the transposes of W_Q and W_K they are equal, up to rounding: notes may use either convention, but not "
-        "both.",
+        "With both matrices transposed they are equal, up to rounding: notes may use either convention, but not both.",
         mended,
         size,
     )
@@ -194,7 +193,7 @@ PROJECTIONS = Screen(
             "The other sequence", "1,0;0,1;1,1;-1,1", rows=SOURCE, columns=CHANNELS, when="memory=cross"
         ),
         "w_q": MatrixControl("W_Q", "2,0;1,1", rows=CHANNELS, columns=HEAD_CHANNELS),
-        "w_k": MatrixControl("W_K", "0,2;1,1", rows=CHANNELS, columns=HEAD_CHANNELS),
+        "w_k": MatrixControl("W_K", "0,1;1,1", rows=CHANNELS, columns=HEAD_CHANNELS),
         "w_v": MatrixControl("W_V", "1,0;0,1", rows=CHANNELS, columns=VALUE_CHANNELS),
     },
     compute=project,

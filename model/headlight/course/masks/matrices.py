@@ -225,7 +225,11 @@ def before_or_after(way: str, scores: Float[Tensor, "query key"]) -> ScreenRows:
             weights("Weights", wrong) if way == "scores" else weights(WAYS[way], wrong * allowed),
             question=_ask_of_zeros(way, names, kept),
         ),
-        bars("Weight that each row gives to the keys it may see", names, kept, high=1.0),
+        *(
+            [bars("Weight that each row gives to the keys it may see", names, kept, high=1.0)]
+            if way == "scores"
+            else ()
+        ),
         Verdict(_told_of_zeros(way, names[0], kept), good=False),
         *_in_place(scores, allowed, names),
     )

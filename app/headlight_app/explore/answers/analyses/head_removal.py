@@ -64,13 +64,13 @@ def _own_words(found: HeadRemoval, path: str, stacks: Sequence[str]) -> str:
 
 
 def _rest_words(found: HeadRemoval, stacks: Sequence[str]) -> str:
-    repair, (name, largest) = found.self_repair, found.largest
+    repair, (name, carried) = found.self_repair, found.carrier
     if repair is None:
         if name == "direct":
             few = "that is too little to say which share of it the rest undoes."
             return few if found.direct else "nor does any later part respond."
         carrier = "of the norms" if name == "norms" else f"of {_name(name, stacks)}"
-        return f"the largest part of the change is that {carrier} ({signed(largest)})."
+        return f"the largest part of the change is that {carrier} ({signed(carried)})."
     if not repair:
         return "nothing else changes."
     if repair < -1:

@@ -6,6 +6,7 @@ import { formatPlaces, formatSigned, rounded, roundedParts } from "../dom/number
 import type { ChangesView, Pick, Picks } from "./types.ts";
 
 const [DIGITS, MOST_PLACES] = [3, 8]; // of the largest part of a sum
+const FEW_PLACES = 5; // the most of parts that are no sum: smaller ones have digits of their own
 const TOTAL_DIGITS = 6; // of its start and its end
 
 export function createChanges(view: ChangesView, picks: Picks | undefined) {
@@ -44,18 +45,22 @@ export function extentsOf({ parts, start }: ChangesView) {
   });
 }
 
-/** The numbers as they are written. Parts from a start to an end, or of an end alone, add up to it. */
+/**
+ * The numbers as they are written, with as many decimal places each. Parts from a start to an end, or of an end alone, add
+ * up to it.
+ */
 export function changeTexts({ parts, start, end }: ChangesView) {
   const numbers = parts.map(([, number]) => Number(number));
-  if (!end) return { start: start ? formatSigned(Number(start[1])) : "", parts: numbers.map(formatSigned), end: "" };
-  const total = Number(end[1]);
-  const first = Number(start?.[1] ?? 0);
-  const least = Math.min(placesFor(numbers, DIGITS), placesFor([first, total], TOTAL_DIGITS), MOST_PLACES);
+  const [first, total] = [Number(start?.[1] ?? 0), Number(end?.[1] ?? 0)];
+  const most = end ? MOST_PLACES : FEW_PLACES;
+  const least = Math.min(placesFor(numbers, DIGITS), placesFor([first, total], TOTAL_DIGITS), most);
   const places = Math.max(least, 0);
   const written = (number: number) => {
-    if (!Number.isFinite(number)) return formatSigned(number);
-    return rounded(number, places) ? `${number > 0 ? "+" : ""}${formatPlaces(number, places)}` : "0";
+    if (Number.isFinite(number) && rounded(number, places))
+      return `${number > 0 ? "+" : ""}${formatPlaces(number, places)}`;
+    return Number.isFinite(number) && end ? "0" : formatSigned(number);
   };
+  if (!end) return { start: start ? written(first) : "", parts: numbers.map(written), end: "" };
   const [begin, ...rest] = roundedParts([first, ...numbers], total, places).map(written);
   return { start: begin, parts: rest, end: written(total) };
 }
