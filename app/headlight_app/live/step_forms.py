@@ -51,7 +51,9 @@ def step_forms(checkpoint: Checkpoint) -> dict[str, Any] | None:
         other = variant(model, positional_encoding=name)
         for adding, edits in ADDING.items():
             trace = _trace(checkpoint, other, [f"{stack}.*.self.{edit}" for edit in edits])
-            for path in attentions if trace else ():
+            if trace is None:
+                continue
+            for path in attentions:
                 form = json.dumps(_form(attention_walkthrough(other, trace, path, 0, 0, 0), path.rpartition(".")[0]))
                 of.setdefault(name, {}).setdefault(path, {})[adding] = forms.setdefault(form, len(forms))
     trace = _trace(checkpoint, model, ())
