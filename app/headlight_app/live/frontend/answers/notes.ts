@@ -1,7 +1,7 @@
 // Notes to read before trusting the picture, as in app/headlight_app/inference/attention_payload.py.
 
 import type { PartDifference } from "../../../explore/frontend/contract.ts";
-import { formatNumber } from "../../../ui/frontend/dom/numbers.ts";
+import { formatNumber, formatPlaces } from "../../../ui/frontend/dom/numbers.ts";
 import type { Value } from "../engine/types.ts";
 import { canBeNormalized, hookPointOf } from "./edits/paths.ts";
 import { masksTitle } from "./masks.ts";
@@ -57,7 +57,7 @@ function lossNote(runs: Runs, run: Run): string {
   const [before, after] = [meanLoss(runs.asTrained(run)), meanLoss(run)];
   if (!(Number.isFinite(before) && Number.isFinite(after))) return "";
   const words = run.question.edits.length ? "With all changes the loss on this text" : "The loss on this text";
-  const [was, now] = [before.toFixed(2), after.toFixed(2)];
+  const [was, now] = [formatPlaces(before, 2), formatPlaces(after, 2)];
   if (was === now) return `${words} stays at ${was} nats per token.`;
   if (after > before) return `${words} rises from ${was} to ${now} nats per token.`;
   const reason = looksAhead(run) ? "a token now sees the very token that it is to predict" : "one text says little";

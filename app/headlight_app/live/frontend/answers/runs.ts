@@ -1,6 +1,7 @@
 // Questions and their runs: a question as Python reads it, its tokens, and what the engine records with its changes.
 
 import type { Question, Variant } from "../../../ui/frontend/contract.ts";
+import { formatCount } from "../../../ui/frontend/dom/numbers.ts";
 import { Refused } from "../engine/refused.ts";
 import type { Trace } from "../engine/types.ts";
 import type { EncodedToken } from "../tokenizer/types.ts";
@@ -9,7 +10,6 @@ import { nativeEdit, parseEdit } from "./edits/syntax.ts";
 import { masksText, parseMasks } from "./masks.ts";
 import { encoded } from "./text.ts";
 import type { Model, ModelFacts } from "./types.ts";
-import { counted } from "./words.ts";
 
 const MOST_KEPT = 4; // runs: of the text as it is, as trained, of another text, and of the one before
 
@@ -108,5 +108,5 @@ function partsOf(variant: Variant, facts: ModelFacts): Variant {
 function requireShort(length: number, { groups, limits }: ModelFacts) {
   const heads = groups.reduce((sum, group) => sum + group.layers * group.heads, 0);
   if (4 * heads * length ** 2 > limits.weights_bytes)
-    throw new Refused(`The weights of a text of ${counted(length)} tokens are too many for this page. Shorten it.`);
+    throw new Refused(`The weights of a text of ${formatCount(length)} tokens are too many for this page. Shorten it.`);
 }

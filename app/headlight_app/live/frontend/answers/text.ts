@@ -1,10 +1,10 @@
 // The tokens of a question's text, as in model/headlight/tracing/inputs.py.
 
 import type { Question, Token } from "../../../ui/frontend/contract.ts";
+import { formatCount } from "../../../ui/frontend/dom/numbers.ts";
 import { Refused } from "../engine/refused.ts";
 import type { EncodedToken, Tokenizer } from "../tokenizer/types.ts";
 import type { Model, ModelFacts } from "./types.ts";
-import { counted } from "./words.ts";
 
 /** The tokens, with mask tokens in the masked positions. Throws a Refused for a text that the model cannot read. */
 export function encoded({ text, masked_positions }: Question, { tokenizer, facts }: Model): EncodedToken[] {
@@ -42,7 +42,7 @@ function checkText(text: string, tokenizer: Tokenizer, facts: ModelFacts) {
   if (!text) throw new Refused("The text is empty; type a sentence.");
   if (length > limits.characters)
     throw new Refused(
-      `The text has ${counted(length)} characters; at most ${counted(limits.characters)} are read. Shorten it.`,
+      `The text has ${formatCount(length)} characters; at most ${formatCount(limits.characters)} are read. Shorten it.`,
     );
   // Prefixes, each twice as long as the one before, show that a text is too long before all of it is read.
   let size = Math.max(limits.prefix_characters, limits.characters_per_token * context);

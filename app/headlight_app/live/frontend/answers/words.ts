@@ -19,8 +19,3 @@ export function known<Row>(rows: Readonly<Record<string, Row>>, kind: string, na
   if (Object.hasOwn(rows, name)) return rows[name];
   throw new Refused(`There is no ${kind} ${quoted(name)}. Known: ${Object.keys(rows).sort().join(", ")}.`);
 }
-
-/** A number with commas between thousands. */
-export function counted(number: number): string {
-  return number.toLocaleString("en-US");
-}
