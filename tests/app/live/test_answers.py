@@ -5,7 +5,11 @@ from typing import Any
 
 import pytest
 
-from tests.app.live.answers import asked, assert_agrees
+from headlight.checkpoints import save
+from headlight.config import Config
+from headlight.nn.transformer import Transformer
+from headlight.text.tokenizer_training import train_tokenizer
+from tests.app.live.answers import asked, assert_agrees, live_answers
 
 STACKS = {"next": "decoder", "masked": "encoder", "mood": "encoder", "tags": "encoder"}
 TEXT = "the cat sat on the mat, and the dog lay on the rug."
@@ -27,6 +31,7 @@ EDITS: tuple[tuple[str, ...], ...] = (
 )
 REFUSED = (
     "nonsense",
+    "it's\x07 \u200b\U000e0001 not \\ an edit",
     "{stack}.0.self.nothing=set:0",
     "{stack}.0.self.weights=double:2",
     "{stack}.0.self.weights=set",
@@ -146,3 +151,38 @@ def test_the_steps_of_a_head_are_those_of_the_app(model: str, tmp_path: Path) ->
         *(asked("walkthrough", model, TEXT, attention=each) for each in ("", f"{stack}.9.self", "a.0.self")),
     ]
     assert_agrees(model, requests, tmp_path)
+
+
+def test_a_wrong_name_of_transformer_lens_is_answered_by_the_right_ones(tmp_path: Path) -> None:
+    [(meta, _)] = live_answers("next", [asked("trace", "next", TEXT, edits=["blocks.0.hook_x=set:0"])], tmp_path)
+    assert meta["error"].startswith("No value is called 'blocks.0.hook_x'. Known: hook_embed, ")
+    assert "blocks.*.attn.hook_pattern" in meta["error"] and "blocks.1." not in meta["error"]
+
+
+def test_a_text_that_the_model_cannot_read_is_refused_in_the_words_of_the_app(tmp_path: Path) -> None:
+    """Characters count, not their halves; what the model can read comes before what a page can hold."""
+    assert_agrees("next", [asked("trace", "next", text) for text in ("😀" * 6_000, "😀" * 9_000)], tmp_path)
+
+
+def test_a_token_without_letters_is_named_as_in_the_app(tmp_path: Path) -> None:
+    places = {"attention": "decoder.0.self", "query": 2, "key": 1}
+    assert_agrees("next", [asked("walkthrough", "next", "the   \n cat", **places)], tmp_path)
+
+
+@pytest.fixture
+def emoji(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A model whose tokens join spaces with the first bytes of emoji, and keep letters with odd capitals."""
+    tokenizer = train_tokenizer("bpe", ["the 😀 cat 😁 ı i I ß ẞ ss é"] * 20, 290)
+    config = Config(vocabulary_size=tokenizer.vocabulary_size, context_length=48, d_model=16, layers=2, heads=4)
+    save(tmp_path / "emoji", Transformer(config), tokenizer)
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
+    return "emoji"
+
+
+def test_words_of_tokens_that_share_a_character_are_those_of_the_app(emoji: str, tmp_path: Path) -> None:
+    texts = ("the 😀 cat 😁", "😂 😀😀 😁é 😂", "ı i I ß ẞ ss")
+    requests = [
+        *(asked("head_view", emoji, text, unit="words") for text in texts),
+        *(asked("trace", emoji, text) for text in texts),
+    ]
+    assert_agrees(emoji, requests, tmp_path)

@@ -75,9 +75,9 @@ function readable(asked: Question, facts: ModelFacts): Question {
 function computed(question: Question, model: Model): Run {
   const { engine, facts } = model;
   const parts = partsOf(question.variant, facts);
-  const edits = question.edits.map((edit) => parseEdit(edit, facts));
   const masks = parts.masks === facts.trained.masks ? null : parseMasks(parts.masks, facts);
   const tokens = encoded(question, model);
+  const edits = question.edits.map((edit) => parseEdit(edit, facts));
   requireShort(tokens.length, facts);
   const { edit, requireAllApplied } = changesOf(edits, masks, facts);
   const isAsItIs = !edits.length && !masks;
@@ -104,9 +104,9 @@ function partsOf(variant: Variant, facts: ModelFacts): Variant {
   return variant.masks ? { ...found, masks: masksText(parseMasks(variant.masks, facts)) } : found;
 }
 
-/** Refuses a text whose weights would take too much memory. */
-function requireShort(length: number, { groups, limits }: ModelFacts) {
+/** Refuses a text whose weights would take too much memory; one that the model cannot read is the engine's to refuse. */
+function requireShort(length: number, { groups, limits, context }: ModelFacts) {
   const heads = groups.reduce((sum, group) => sum + group.layers * group.heads, 0);
-  if (4 * heads * length ** 2 > limits.weights_bytes)
+  if (length <= context && 4 * heads * length ** 2 > limits.weights_bytes)
     throw new Refused(`The weights of a text of ${counted(length)} tokens are too many for this page. Shorten it.`);
 }

@@ -7,6 +7,7 @@ import type {
   WalkthroughRequest,
 } from "../../../../explore/frontend/contract.ts";
 import { Refused } from "../../engine/refused.ts";
+import { quoted } from "../../quoted.ts";
 import { hookPointOf } from "../edits/paths.ts";
 import { type Intervention, matches, parseEdit } from "../edits/syntax.ts";
 import { bytesOf } from "../head_view.ts";
@@ -14,7 +15,6 @@ import { answerText } from "../predictions.ts";
 import type { Run, Runs } from "../runs.ts";
 import { joined } from "../trace.ts";
 import type { Model, ModelFacts, Reply, StepFacts, StepForm } from "../types.ts";
-import { quoted } from "../words.ts";
 import { headFormula, headNumbers, rowOf } from "./head_steps.ts";
 import { predictionSteps } from "./prediction_steps.ts";
 
@@ -84,7 +84,8 @@ function placeOf(model: Model, run: Run, request: WalkthroughRequest, { attentio
   if (key >= length) throw new Refused(`There is no token ${key}: the text has ${length}, counted from 0.`);
   const asking = query in run.tokens ? query : length - 1;
   const weights = rowOf(run.trace.value(`${path}.weights`), head, asking);
-  return { model, run, path, head, query: asking, key: key < 0 ? weights.indexOf(Math.max(...weights)) : key };
+  const mostAttended = () => weights.reduce((most, weight, at) => (weight > weights[most] ? at : most), 0);
+  return { model, run, path, head, query: asking, key: key < 0 ? mostAttended() : key };
 }
 
 /** The form of the steps of an attention, with those that edits add. */
@@ -121,7 +122,9 @@ function stepAnswer(
 
 /** An explanation with the texts of the query and the key, and the model's width. */
 function inWords(explanation: string, { model, run, query, key }: Place): string {
-  const [asking, asked] = [query, key].map((position) => run.tokens[position].text.trim() || run.tokens[position].text);
+  const [asking, asked] = [query, key]
+    .map((position) => run.tokens[position])
+    .map(({ id, text }) => text.trim() || model.tokenizer.entry(id));
   const words: Record<string, string> = { query: asking, key: asked, width: String(model.facts.d_model) };
   return explanation.replace(/\{(query|key|width)\}/g, (_, name) => words[name]);
 }
