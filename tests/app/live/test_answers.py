@@ -28,6 +28,7 @@ EDITS: tuple[tuple[str, ...], ...] = (
     ("blocks.1.attn.hook_pattern[0]=set:0",),
     ("blocks.0.attn.hook_v[1,2]=scale:3",),
     ("logits[0]=add:0.5",),
+    ("logits=set:0",),
 )
 REFUSED = (
     "nonsense",
@@ -41,6 +42,7 @@ REFUSED = (
     "{stack}.0.self.weights[3:2]=set:0",
     "{stack}.0.self.weights[1]=set:1e39",
     "{stack}.0.self.weights[9]=set:0",
+    *(f"{{stack}}.0.self.weights[9]=set:{number}" for number in ("1e20", "1e16", "-0.00001", "1.5e-7", "0.0001")),
     "{stack}.0.self.weights[2:9]=set:0.5",
     "{stack}.9.self.weights=set:0",
     "{stack}.0.self.scores=uniform",
@@ -85,6 +87,7 @@ def test_the_heads_of_a_text_are_those_of_the_app(model: str, tmp_path: Path) ->
         *(asked("trace", model, TEXT, edits=edited(stack, edits)) for edits in EDITS),
         *(asked("trace", model, TEXT, edits=edited(stack, (edit,))) for edit in REFUSED),
         *(asked("trace", model, TEXT, masks=each) for each in MASKS + masks),
+        asked("trace", model, "the", masks=masks[0], edits=[f"{stack}.0.residual[9]=set:0"]),
         *(asked("trace", model, TEXT, positional_encoding=each) for each in ("none", "sinusoidal", "rope", "alibi")),
         asked("trace", model, TEXT, masks="window:3", edits=edited(stack, EDITS[0]), positional_encoding="none"),
         asked("trace", model, TEXT, edits=[f"{stack}.position_ids[2]=set:0"], positional_encoding="rope"),
@@ -133,7 +136,7 @@ def test_the_steps_of_a_head_are_those_of_the_app(model: str, tmp_path: Path) ->
     changes = (
         *(f"{path}.{each}" for each in ("scores=scale:2", "scale=scale:0.5", "scale=set:1", "bias=add:0.5")),
         *(f"{path}.{each}" for each in ("rotated_q[1]=scale:2", "mask[:,:,1]=set:0", "weighted_values[0]=set:0")),
-        f"{stack}.position_ids[2]=set:1",
+        *(f"{stack}.{each}" for each in ("position_ids[2]=set:1", "1.residual=scale:0")),
     )
     requests = [
         *(asked("walkthrough", model, TEXT, attention=path, head=head, query=3, key=1) for head in (0, 3)),

@@ -6,7 +6,7 @@ import type { Trace } from "../engine/types.ts";
 import type { EncodedToken } from "../tokenizer/types.ts";
 import { changesOf } from "./edits/hook.ts";
 import { nativeEdit, parseEdit } from "./edits/syntax.ts";
-import { masksText, parseMasks } from "./masks.ts";
+import { allowedCells, masksText, parseMasks } from "./masks.ts";
 import { encoded } from "./text.ts";
 import type { Model, ModelFacts } from "./types.ts";
 import { counted } from "./words.ts";
@@ -78,9 +78,11 @@ function computed(question: Question, model: Model): Run {
   const masks = parts.masks === facts.trained.masks ? null : parseMasks(parts.masks, facts);
   const tokens = encoded(question, model);
   const edits = question.edits.map((edit) => parseEdit(edit, facts));
-  requireShort(tokens.length, facts);
-  const { edit, requireAllApplied } = changesOf(edits, masks, facts);
-  const isAsItIs = !edits.length && !masks;
+  const isReadable = tokens.length <= facts.context; // else the engine refuses it
+  if (isReadable) requireShort(tokens.length, facts);
+  const cells = masks && isReadable ? allowedCells(masks, tokens.length) : null;
+  const { edit, requireAllApplied } = changesOf(edits, cells, facts);
+  const isAsItIs = !edits.length && !cells;
   const trace = engine.run(
     tokens.map(({ id }) => id),
     isAsItIs ? undefined : edit,
@@ -104,9 +106,9 @@ function partsOf(variant: Variant, facts: ModelFacts): Variant {
   return variant.masks ? { ...found, masks: masksText(parseMasks(variant.masks, facts)) } : found;
 }
 
-/** Refuses a text whose weights would take too much memory; one that the model cannot read is the engine's to refuse. */
-function requireShort(length: number, { groups, limits, context }: ModelFacts) {
+/** Refuses a text whose weights would take too much memory. */
+function requireShort(length: number, { groups, limits }: ModelFacts) {
   const heads = groups.reduce((sum, group) => sum + group.layers * group.heads, 0);
-  if (length <= context && 4 * heads * length ** 2 > limits.weights_bytes)
+  if (4 * heads * length ** 2 > limits.weights_bytes)
     throw new Refused(`The weights of a text of ${counted(length)} tokens are too many for this page. Shorten it.`);
 }

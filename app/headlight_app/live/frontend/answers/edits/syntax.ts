@@ -74,7 +74,14 @@ function parseNumber(word: string, text: string, { limits, sentences }: ModelFac
 export function editText({ path, index, operation, number }: Intervention, facts: ModelFacts): string {
   const shown = index.map(([first, end]) => (end === first + 1 ? `${first}` : `${first || ""}:${end ?? ""}`));
   const place = shown.length ? `[${shown.join(",")}]` : "";
-  return `${path}${place}=${operation}${facts.operations[operation].takes_number ? `:${number}` : ""}`;
+  return `${path}${place}=${operation}${facts.operations[operation].takes_number ? `:${written(number)}` : ""}`;
+}
+
+/** A number as Python writes it: very small and very large ones as in 1e-05 and 1e+20. */
+function written(number: number): string {
+  const size = Math.abs(number);
+  if (size === 0 || (size >= 1e-4 && size < 1e16)) return String(number);
+  return number.toExponential().replace(/(?<=[+-])(?=\d$)/, "0");
 }
 
 /** Whether an edit applies to the value at a path; `*` stands for every layer. */
