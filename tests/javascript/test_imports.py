@@ -31,8 +31,8 @@ def add_import(root: Path, importer: str, imported: str) -> None:
 def said(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What is said of a copy to which the forbidden imports were added, and a folder that no contract names."""
     root = tmp_path_factory.mktemp("copy")
-    for name in (FRONT_ENDS, Path("tests/javascript")):
-        ignored = shutil.ignore_patterns("*.pyc", "answers", "node_modules", "static")
+    for name, large in ((FRONT_ENDS, "static"), (Path("tests/javascript"), "answers")):
+        ignored = shutil.ignore_patterns("*.pyc", "node_modules", large)
         shutil.copytree(imports.ROOT / name, root / name, ignore=ignored)
     shutil.copy(imports.ROOT / "pyproject.toml", root)
     shutil.copy(imports.ROOT / "tests/__init__.py", root / "tests")
