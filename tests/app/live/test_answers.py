@@ -5,7 +5,11 @@ from typing import Any
 
 import pytest
 
-from tests.app.live.answers import asked, assert_agrees
+from headlight.checkpoints import save
+from headlight.config import Config
+from headlight.nn.transformer import Transformer
+from headlight.text.tokenizer_training import train_tokenizer
+from tests.app.live.answers import asked, assert_agrees, live_answers
 
 STACKS = {"next": "decoder", "masked": "encoder", "mood": "encoder", "tags": "encoder"}
 TEXT = "the cat sat on the mat, and the dog lay on the rug."
@@ -24,9 +28,11 @@ EDITS: tuple[tuple[str, ...], ...] = (
     ("blocks.1.attn.hook_pattern[0]=set:0",),
     ("blocks.0.attn.hook_v[1,2]=scale:3",),
     ("logits[0]=add:0.5",),
+    ("logits=set:0",),
 )
 REFUSED = (
     "nonsense",
+    "it's\x07 \u200b\U000e0001 not \\ an edit",
     "{stack}.0.self.nothing=set:0",
     "{stack}.0.self.weights=double:2",
     "{stack}.0.self.weights=set",
@@ -36,6 +42,7 @@ REFUSED = (
     "{stack}.0.self.weights[3:2]=set:0",
     "{stack}.0.self.weights[1]=set:1e39",
     "{stack}.0.self.weights[9]=set:0",
+    *(f"{{stack}}.0.self.weights[9]=set:{number}" for number in ("1e20", "1e16", "-0.00001", "1.5e-7", "0.0001")),
     "{stack}.0.self.weights[2:9]=set:0.5",
     "{stack}.9.self.weights=set:0",
     "{stack}.0.self.scores=uniform",
@@ -80,6 +87,7 @@ def test_the_heads_of_a_text_are_those_of_the_app(model: str, tmp_path: Path) ->
         *(asked("trace", model, TEXT, edits=edited(stack, edits)) for edits in EDITS),
         *(asked("trace", model, TEXT, edits=edited(stack, (edit,))) for edit in REFUSED),
         *(asked("trace", model, TEXT, masks=each) for each in MASKS + masks),
+        asked("trace", model, "the", masks=masks[0], edits=[f"{stack}.0.residual[9]=set:0"]),
         *(asked("trace", model, TEXT, positional_encoding=each) for each in ("none", "sinusoidal", "rope", "alibi")),
         asked("trace", model, TEXT, masks="window:3", edits=edited(stack, EDITS[0]), positional_encoding="none"),
         asked("trace", model, TEXT, edits=[f"{stack}.position_ids[2]=set:0"], positional_encoding="rope"),
@@ -128,7 +136,7 @@ def test_the_steps_of_a_head_are_those_of_the_app(model: str, tmp_path: Path) ->
     changes = (
         *(f"{path}.{each}" for each in ("scores=scale:2", "scale=scale:0.5", "scale=set:1", "bias=add:0.5")),
         *(f"{path}.{each}" for each in ("rotated_q[1]=scale:2", "mask[:,:,1]=set:0", "weighted_values[0]=set:0")),
-        f"{stack}.position_ids[2]=set:1",
+        *(f"{stack}.{each}" for each in ("position_ids[2]=set:1", "1.residual=scale:0")),
     )
     requests = [
         *(asked("walkthrough", model, TEXT, attention=path, head=head, query=3, key=1) for head in (0, 3)),
@@ -146,3 +154,38 @@ def test_the_steps_of_a_head_are_those_of_the_app(model: str, tmp_path: Path) ->
         *(asked("walkthrough", model, TEXT, attention=each) for each in ("", f"{stack}.9.self", "a.0.self")),
     ]
     assert_agrees(model, requests, tmp_path)
+
+
+def test_a_wrong_name_of_transformer_lens_is_answered_by_the_right_ones(tmp_path: Path) -> None:
+    [(meta, _)] = live_answers("next", [asked("trace", "next", TEXT, edits=["blocks.0.hook_x=set:0"])], tmp_path)
+    assert meta["error"].startswith("No value is called 'blocks.0.hook_x'. Known: hook_embed, ")
+    assert "blocks.*.attn.hook_pattern" in meta["error"] and "blocks.1." not in meta["error"]
+
+
+def test_a_text_that_the_model_cannot_read_is_refused_in_the_words_of_the_app(tmp_path: Path) -> None:
+    """Characters count, not their halves; what the model can read comes before what a page can hold."""
+    assert_agrees("next", [asked("trace", "next", text) for text in ("😀" * 6_000, "😀" * 9_000)], tmp_path)
+
+
+def test_a_token_without_letters_is_named_as_in_the_app(tmp_path: Path) -> None:
+    places = {"attention": "decoder.0.self", "query": 2, "key": 1}
+    assert_agrees("next", [asked("walkthrough", "next", "the   \n cat", **places)], tmp_path)
+
+
+@pytest.fixture
+def emoji(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A model whose tokens join spaces with the first bytes of emoji, and keep letters with odd capitals."""
+    tokenizer = train_tokenizer("bpe", ["the 😀 cat 😁 ı i I ß ẞ ss é"] * 20, 290)
+    config = Config(vocabulary_size=tokenizer.vocabulary_size, context_length=48, d_model=16, layers=2, heads=4)
+    save(tmp_path / "emoji", Transformer(config), tokenizer)
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
+    return "emoji"
+
+
+def test_words_of_tokens_that_share_a_character_are_those_of_the_app(emoji: str, tmp_path: Path) -> None:
+    texts = ("the 😀 cat 😁", "😂 😀😀 😁é 😂", "ı i I ß ẞ ss")
+    requests = [
+        *(asked("head_view", emoji, text, unit="words") for text in texts),
+        *(asked("trace", emoji, text) for text in texts),
+    ]
+    assert_agrees(emoji, requests, tmp_path)

@@ -87,6 +87,12 @@ def letters(**parts: Any) -> Tokenizer:
     return Tokenizer(backend)
 
 
+def test_a_vocabulary_of_any_size_opens() -> None:
+    """A quarter of a million tokens are more than a call takes as arguments; XLM-RoBERTa has them."""
+    tokens = [("<unk>", 0.0), *((f"t{number}", -1.0) for number in range(250_000))]
+    assert differences(Tokenizer(tokenizers.Tokenizer(models.Unigram(tokens, 0))), ["t5t7", "t249999 t"]) == []
+
+
 CL100K = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
     r"\s+(?!\S)|\s+"

@@ -1,7 +1,6 @@
 // The view of the chosen heads, as in app/headlight_app/explore/answers/head_view.py.
 
 import type { HeadViewAnswer, HeadViewRequest } from "../../../explore/frontend/contract.ts";
-import type { HeadChoice } from "../../../ui/frontend/contract.ts";
 import { Refused } from "../engine/refused.ts";
 import { parseHead, selectedGroup, selectedHeads } from "./head_choice.ts";
 import { type Head, type HeadNumbers, type QuantityRequest, quantityOf } from "./quantities.ts";
@@ -9,27 +8,32 @@ import type { Run, Runs } from "./runs.ts";
 import { type TokenFilter, tokenFilter } from "./token_filter.ts";
 import { joined } from "./trace.ts";
 import type { ModelFacts, QuantityFacts, Reply } from "./types.ts";
-import { quoted } from "./words.ts";
+import { known } from "./words.ts";
 
 const [FORBIDDEN, SHOWN, LEFT_OUT] = [0, 1, 2]; // the states of a cell
-const REDUCTIONS = ["mean", "max"];
+
+/** The heads of a view, with their numbers of the displayed tokens. */
+interface View extends QuantityRequest {
+  readonly quantity: ReturnType<typeof quantityOf>;
+  readonly heads: readonly Head[];
+  readonly values: HeadValues;
+}
+
+interface HeadValues {
+  readonly heads: readonly HeadNumbers[];
+  readonly axes: TokenFilter["axes"];
+  readonly rules: readonly string[];
+}
 
 export function answerHeadView(runs: Runs, request: HeadViewRequest): Reply<HeadViewAnswer> {
-  const { facts } = runs.model;
-  const choice = { ...facts.choice, ...request.choice };
-  const run = runs.of(request.question);
-  const group = selectedGroup(facts, choice.attention);
-  const quantity = quantityOf(choice.quantity, facts);
-  const heads = selectedHeads(choice, group);
-  const [layer, head] = heads[0];
-  const otherHead = parseHead(choice.other_head, group) ?? [layer, (head + 1) % group.heads];
-  const filter = tokenFilter(runs.model, run, choice, quantity);
-  const values = headValues({ runs, run, group, choice, otherHead }, heads, quantity, filter);
-  const width = values.axes[1].labels.length;
+  const view = viewOf(runs, request);
+  const { choice, quantity, values } = view;
+  const [rows, columns] = values.axes;
   const combined = combinedHeads(values.heads, quantity.additive, choice.head_reduction);
-  const isCut = quantity.additive && choice.top_mass < 100;
   const keptOf = (numbers: Float32Array) =>
-    isCut ? topMass(numbers, width, choice.top_mass / 100) : new Uint8Array(numbers.length).fill(1);
+    isCut(view)
+      ? topMass(numbers, columns.labels.length, choice.top_mass / 100)
+      : new Uint8Array(numbers.length).fill(1);
   const within = keptOf(combined);
   const states = Uint8Array.from(combined, (_, cell) =>
     values.heads.some(({ allowed }) => allowed[cell]) ? (within[cell] ? SHOWN : LEFT_OUT) : FORBIDDEN,
@@ -39,26 +43,45 @@ export function answerHeadView(runs: Runs, request: HeadViewRequest): Reply<Head
     const kept = keptOf(numbers);
     return numbers.map((number, cell) => (allowed[cell] && kept[cell] ? number : Number.NaN));
   });
+  const { signed, scale } = quantity;
   const [low, high] = colourLimits(shown, states, quantity);
-  const meta: HeadViewAnswer = {
-    rows: values.axes[0],
-    columns: values.axes[1],
-    signed: quantity.signed,
-    scale: quantity.scale,
-    low,
-    high,
-    per_head: perHead.length,
-    rules: [
-      description(choice, quantity, otherHead),
-      ...(quantity.note ? [quantity.note] : []),
-      ...values.rules,
-      ...(heads.length > 1 && !quantity.of_all_heads
-        ? [`${choice.head_reduction === "mean" ? "mean" : "largest"} of ${heads.length} heads`]
-        : []),
-      ...(isCut ? [`the largest of each row that make ${choice.top_mass} %`] : []),
-    ],
+  return {
+    meta: { rows, columns, signed, scale, low, high, per_head: perHead.length, rules: rulesOf(view) },
+    numbers: joined([...[shown, ...perHead].map(bytesOf), states]),
   };
-  return { meta, numbers: joined([...[shown, ...perHead].map(bytesOf), states]) };
+}
+
+function viewOf(runs: Runs, { question, choice: chosen }: HeadViewRequest): View {
+  const { facts } = runs.model;
+  const choice = { ...facts.choice, ...chosen };
+  const run = runs.of(question);
+  const group = selectedGroup(facts, choice.attention);
+  const quantity = quantityOf(choice.quantity, facts);
+  const heads = selectedHeads(choice, group);
+  const [layer, head] = heads[0];
+  const otherHead = parseHead(choice.other_head, group) ?? [layer, (head + 1) % group.heads];
+  const request = { runs, run, group, choice, otherHead };
+  return { ...request, quantity, heads, values: headValues(request, heads, quantity) };
+}
+
+/** Whether rows keep their largest cells alone. */
+function isCut({ quantity, choice }: View): boolean {
+  return quantity.additive && choice.top_mass < 100;
+}
+
+/** What was done to the numbers, in words. */
+function rulesOf(view: View): string[] {
+  const { quantity, choice, otherHead, heads, values } = view;
+  const [layer, head] = otherHead;
+  const other = choice.quantity === "minus_head" ? ` layer ${layer}, head ${head}` : "";
+  const reduction = choice.head_reduction === "mean" ? "mean" : "largest";
+  return [
+    `${quantity.description}${other}`,
+    ...(quantity.note ? [quantity.note] : []),
+    ...values.rules,
+    ...(heads.length > 1 && !quantity.of_all_heads ? [`${reduction} of ${heads.length} heads`] : []),
+    ...(isCut(view) ? [`the largest of each row that make ${choice.top_mass} %`] : []),
+  ];
 }
 
 /** Float32 numbers as the bytes of an answer. */
@@ -66,29 +89,17 @@ export function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Uint8
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-function description(choice: HeadChoice, quantity: QuantityFacts, [layer, head]: Head): string {
-  return choice.quantity === "minus_head"
-    ? `${quantity.description} layer ${layer}, head ${head}`
-    : quantity.description;
-}
-
-interface HeadValues {
-  readonly heads: readonly HeadNumbers[];
-  readonly axes: TokenFilter["axes"];
-  readonly rules: readonly string[];
-}
-
 /** The numbers of the displayed tokens, with a column for what a sink takes of each row. */
 function headValues(
   request: QuantityRequest,
   heads: readonly Head[],
   quantity: ReturnType<typeof quantityOf>,
-  filter: TokenFilter,
 ): HeadValues {
   const { runs, run, choice } = request;
   const { facts } = runs.model;
   requireFew(heads.length, run, facts);
   const whole = heads.map((head) => quantity.compute(request, head));
+  const filter = tokenFilter(runs.model, run, choice, quantity);
   const shown = whole.map(filter.apply);
   const found = { heads: shown, axes: filter.axes, rules: filter.rules };
   if (!facts.has_sinks || choice.quantity !== "weights" || filter.renormalizes) return found;
@@ -127,15 +138,18 @@ function withRest({ numbers, allowed }: HeadNumbers, rest: Float32Array, width: 
   };
 }
 
+/** What several heads make of one cell. */
+const REDUCTIONS: Record<string, (numbers: readonly number[]) => number> = {
+  mean: (numbers) => numbers.reduce((sum, number) => sum + number, 0) / numbers.length,
+  max: (numbers) => numbers.reduce((most, number) => (Math.abs(number) > Math.abs(most) ? number : most)),
+};
+
 /** One map of several heads; a forbidden cell of an additive quantity counts as 0, of others not at all. */
 function combinedHeads(heads: readonly HeadNumbers[], isAdditive: boolean, reduction: string): Float32Array {
-  if (!REDUCTIONS.includes(reduction))
-    throw new Refused(`There is no head reduction ${quoted(reduction)}. Known: ${[...REDUCTIONS].sort().join(", ")}.`);
+  const reduced = known(REDUCTIONS, "head reduction", reduction);
   return heads[0].numbers.map((_, cell) => {
     const counted = heads.filter(({ allowed }) => isAdditive || allowed[cell]).map(({ numbers }) => numbers[cell]);
-    if (!counted.length) return Number.NaN;
-    if (reduction === "mean") return counted.reduce((sum, number) => sum + number, 0) / counted.length;
-    return counted.reduce((largest, number) => (Math.abs(number) > Math.abs(largest) ? number : largest));
+    return counted.length ? reduced(counted) : Number.NaN;
   });
 }
 

@@ -8,6 +8,7 @@ import type {
   QueryKeyWeightsRequest,
 } from "../../../explore/frontend/contract.ts";
 import { Refused } from "../engine/refused.ts";
+import { quoted } from "../quoted.ts";
 import { headOf } from "./codes.ts";
 import { hookPointOf } from "./edits/paths.ts";
 import { selectedGroup } from "./head_choice.ts";
@@ -15,7 +16,6 @@ import { bytesOf } from "./head_view.ts";
 import type { Runs } from "./runs.ts";
 import { groupMetrics, pathOf } from "./trace.ts";
 import type { Reply } from "./types.ts";
-import { quoted } from "./words.ts";
 
 /** The exact numbers of one head, [query key], row by row. */
 export function answerHeadMatrix(runs: Runs, { question, path, head = 0 }: HeadMatrixRequest): Reply<HeadMatrixAnswer> {

@@ -1,11 +1,11 @@
 // Masks: which query may attend to which key, as in model/headlight/nn/masks.py.
 
 import { Refused } from "../engine/refused.ts";
+import { quoted } from "../quoted.ts";
 import type { ModelFacts } from "./types.ts";
-import { known, quoted } from "./words.ts";
+import { known } from "./words.ts";
 
 const NO_MASK = "none";
-const BIDIRECTIONAL = "Bidirectional"; // the usual term for no mask
 const CELLS = /^(\d{1,9}-\d{1,9}(\.\d{1,9}-\d{1,9})*)?$/;
 
 /** Whether a query may attend to a key in a text of some length; a mask that `inverts` inverts those before it there. */
@@ -64,7 +64,7 @@ export function allowedCells(masks: readonly Mask[], length: number): Float32Arr
   return found;
 }
 
-/** The title of masks: `Causal + sliding window (4)`, or `Bidirectional` for none. */
+/** The title of masks: `Causal + sliding window (4)`. */
 export function masksTitle(parts: readonly string[], { masks }: ModelFacts): string {
   const titles = parts.map((part) => {
     const [name, argument = ""] = part.split(/:(.*)/s);
@@ -72,7 +72,7 @@ export function masksTitle(parts: readonly string[], { masks }: ModelFacts): str
     return control === "number" ? `${title} (${argument})` : title;
   });
   const together = titles.join(" + ");
-  return together ? together[0] + together.slice(1).toLowerCase() : BIDIRECTIONAL;
+  return together[0] + together.slice(1).toLowerCase();
 }
 
 /** The masks as a config has them: their texts, without those that mean nothing. */

@@ -132,9 +132,14 @@ function otherKeys(isKey: readonly boolean[]): IsCounted {
 
 /** Other occurrences of the same word, ignoring case and the space before it. */
 function sameWord(tokens: Tokens): IsCounted {
-  const words = tokens.map(({ text }) => text.trim().toUpperCase().toLowerCase());
+  const words = tokens.map(({ text }) => withoutCase(text.trim()));
   const marks = arePunctuation(tokens);
   return (query, key) => key !== query && words[key] !== "" && words[key] === words[query] && !marks[key];
+}
+
+/** A word whose case does not matter; the dotless i is a letter of its own. */
+function withoutCase(word: string): string {
+  return word.replace(/[^ı]+/g, (letters) => letters.toLowerCase().toUpperCase());
 }
 
 /** The token after an earlier occurrence of this token. */

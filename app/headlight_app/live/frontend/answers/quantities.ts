@@ -4,12 +4,13 @@ import type { HeadChoice } from "../../../ui/frontend/contract.ts";
 import { table } from "../../../ui/frontend/dom/table.ts";
 import { Refused } from "../engine/refused.ts";
 import type { Value } from "../engine/types.ts";
+import { quoted } from "../quoted.ts";
 import { QUANTITIES } from "../routes.ts";
 import { headOf } from "./codes.ts";
 import type { Run, Runs } from "./runs.ts";
 import { pathOf } from "./trace.ts";
 import type { GroupFacts, ModelFacts, QuantityFacts } from "./types.ts";
-import { known, quoted } from "./words.ts";
+import { known } from "./words.ts";
 
 /** Numbers of one head and the cells that count, [query key], row by row. */
 export interface HeadNumbers {

@@ -7,7 +7,7 @@ import type { Trace } from "../engine/types.ts";
 import type { EncodedToken } from "../tokenizer/types.ts";
 import { changesOf } from "./edits/hook.ts";
 import { nativeEdit, parseEdit } from "./edits/syntax.ts";
-import { masksText, parseMasks } from "./masks.ts";
+import { allowedCells, masksText, parseMasks } from "./masks.ts";
 import { encoded } from "./text.ts";
 import type { Model, ModelFacts } from "./types.ts";
 
@@ -75,12 +75,14 @@ function readable(asked: Question, facts: ModelFacts): Question {
 function computed(question: Question, model: Model): Run {
   const { engine, facts } = model;
   const parts = partsOf(question.variant, facts);
-  const edits = question.edits.map((edit) => parseEdit(edit, facts));
   const masks = parts.masks === facts.trained.masks ? null : parseMasks(parts.masks, facts);
   const tokens = encoded(question, model);
-  requireShort(tokens.length, facts);
-  const { edit, requireAllApplied } = changesOf(edits, masks, facts);
-  const isAsItIs = !edits.length && !masks;
+  const edits = question.edits.map((edit) => parseEdit(edit, facts));
+  const isReadable = tokens.length <= facts.context; // else the engine refuses it
+  if (isReadable) requireShort(tokens.length, facts);
+  const cells = masks && isReadable ? allowedCells(masks, tokens.length) : null;
+  const { edit, requireAllApplied } = changesOf(edits, cells, facts);
+  const isAsItIs = !edits.length && !cells;
   const trace = engine.run(
     tokens.map(({ id }) => id),
     isAsItIs ? undefined : edit,

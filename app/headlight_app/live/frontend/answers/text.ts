@@ -9,7 +9,7 @@ import type { Model, ModelFacts } from "./types.ts";
 /** The tokens, with mask tokens in the masked positions. Throws a Refused for a text that the model cannot read. */
 export function encoded({ text, masked_positions }: Question, { tokenizer, facts }: Model): EncodedToken[] {
   checkText(text, tokenizer, facts);
-  const tokens = read(text, tokenizer);
+  const tokens = tokenizer.encode(text);
   if (!masked_positions.length) return tokens;
   const { maskId } = tokenizer;
   if (maskId === null) throw new Refused("This model has no mask token, so no word of the text can be masked.");
@@ -23,14 +23,6 @@ export function encoded({ text, masked_positions }: Question, { tokenizer, facts
     .map((token) => ({ ...token, special: special.has(token.id) }));
 }
 
-function read(text: string, tokenizer: Tokenizer): EncodedToken[] {
-  try {
-    return tokenizer.encode(text);
-  } catch (error) {
-    throw new Refused(error instanceof Error ? error.message : String(error));
-  }
-}
-
 /** The tokens as the page shows them. */
 export function shownTokens(tokens: readonly EncodedToken[], { maskId }: Tokenizer): Token[] {
   return tokens.map(({ text, id, special, end }) => ({ text, id, special, masked: id === maskId, end }));
@@ -38,17 +30,18 @@ export function shownTokens(tokens: readonly EncodedToken[], { maskId }: Tokeniz
 
 function checkText(text: string, tokenizer: Tokenizer, facts: ModelFacts) {
   const { limits, context } = facts;
-  const length = [...text].length;
+  const characters = [...text];
   if (!text) throw new Refused("The text is empty; type a sentence.");
-  if (length > limits.characters)
+  if (characters.length > limits.characters)
     throw new Refused(
-      `The text has ${formatCount(length)} characters; at most ${formatCount(limits.characters)} are read. Shorten it.`,
+      `The text has ${formatCount(characters.length)} characters; at most ${formatCount(limits.characters)} are read. Shorten it.`,
     );
   // Prefixes, each twice as long as the one before, show that a text is too long before all of it is read.
   let size = Math.max(limits.prefix_characters, limits.characters_per_token * context);
-  for (; size < text.length; size *= 2) {
-    const end = size - Math.max(facts.tokenizer.longest_token, limits.cut_characters);
-    const count = read(text.slice(0, size), tokenizer).filter((token) => !token.special && token.end <= end).length;
+  for (; size < characters.length; size *= 2) {
+    const counts = size - Math.max(facts.tokenizer.longest_token, limits.cut_characters);
+    const [prefix, { length: end }] = [size, counts].map((many) => characters.slice(0, many).join(""));
+    const count = tokenizer.encode(prefix).filter((token) => !token.special && token.end <= end).length;
     if (count > context + Math.floor(context / 4))
       throw new Refused(`The text has more than ${count} tokens; this model reads at most ${context}. Shorten it.`);
   }

@@ -36,34 +36,42 @@ export function tokenFilter(model: Model, run: Run, choice: HeadChoice, quantity
   const byWord = choice.unit === "words" && quantity.additive;
   const groups = kept.map((positions) => (byWord ? keptGroups(run, positions) : positions.map((each) => [each])));
   const isRenormalized = Boolean(choice.renormalize) && quantity.scale === "probability" && kept[1].length < length;
-  const [queries, keys] = kept;
   const inner = groups.map((each, side) => each.map((group) => group.map((position) => kept[side].indexOf(position))));
-  const axisOf = (each: number[][]): Axis => ({
-    labels: groupTexts(run.question.text, run.tokens, each),
-    tokens: each,
-  });
+  const [rows, columns] = groups.map(
+    (each): Axis => ({ labels: groupTexts(run.question.text, run.tokens, each), tokens: each }),
+  );
+  const cells = kept[0].flatMap((query) => kept[1].map((key) => query * length + key));
+  const width = kept[1].length;
   return {
-    axes: [axisOf(groups[0]), axisOf(groups[1])],
+    axes: [rows, columns],
     renormalizes: isRenormalized,
     rules: rulesOf({ model, choice, quantity, zoom, segments, byWord, isRenormalized, length }),
-    apply({ numbers, allowed }) {
-      const cells = queries.flatMap((query) => keys.map((key) => query * length + key));
-      const shown = Float32Array.from(cells, (cell) => (allowed[cell] ? numbers[cell] : 0));
-      const values = isRenormalized ? renormalized(shown, keys.length) : shown;
-      const mask = Uint8Array.from(cells, (cell) => allowed[cell]);
-      if (!byWord) return { numbers: values, allowed: mask };
-      return {
-        numbers: aggregated(values, inner[0], inner[1], keys.length),
-        allowed: Uint8Array.from(aggregated(mask, inner[0], inner[1], keys.length), (cell) => Number(cell > 0)),
-      };
+    apply(head) {
+      const shown = shownCells(head, cells);
+      const numbers = isRenormalized ? renormalized(shown.numbers, width) : shown.numbers;
+      return byWord ? joinedCells({ ...shown, numbers }, inner, width) : { ...shown, numbers };
     },
     joinQueries: (numbers) =>
       aggregated(
-        Float32Array.from(queries, (query) => numbers[query]),
+        kept[0].map((query) => numbers[query]),
         inner[0],
         [[0]],
         1,
       ),
+  };
+}
+
+function shownCells({ numbers, allowed }: HeadNumbers, cells: readonly number[]): HeadNumbers {
+  return {
+    numbers: Float32Array.from(cells, (cell) => (allowed[cell] ? numbers[cell] : 0)),
+    allowed: Uint8Array.from(cells, (cell) => allowed[cell]),
+  };
+}
+
+function joinedCells({ numbers, allowed }: HeadNumbers, [queries, keys]: TokenGroups[], width: number): HeadNumbers {
+  return {
+    numbers: aggregated(numbers, queries, keys, width),
+    allowed: Uint8Array.from(aggregated(allowed, queries, keys, width), (count) => Number(count > 0)),
   };
 }
 

@@ -13,16 +13,6 @@ const NO_SPACES =
 const SIGN = `(?![${NO_SPACES}])[\\p{L}\\p{N}_]`;
 const WORD = new RegExp(`(?:${SIGN})+(?:['’](?:${SIGN})+)*`, "gu");
 
-/** Where a token begins and ends in its text, in UTF-16 code units. Tokens of one character have the same place. */
-function spansOf(tokens: Tokens): [number, number][] {
-  let [start, before] = [0, 0];
-  return tokens.map(({ end, special }): [number, number] => {
-    if (special) return [0, 0];
-    if (end !== before) [start, before] = [before, end];
-    return [start, end];
-  });
-}
-
 /** The tokens of each word; in punctuation, special tokens and scripts without spaces each token is a group. */
 export function wordGroups(text: string, tokens: Tokens): TokenGroups {
   const wordAt = new Map<number, number>(); // a place in the text -> the number of its word
@@ -31,10 +21,10 @@ export function wordGroups(text: string, tokens: Tokens): TokenGroups {
   });
   const groups: number[][] = [];
   let previous = "";
-  spansOf(tokens).forEach(([start, end], position) => {
+  tokens.forEach(({ start, end, special }, position) => {
     const at = Array.from({ length: end - start }, (_, place) => start + place).find((place) => wordAt.has(place));
     const unit = at === undefined ? `character ${start} ${end}` : `word ${wordAt.get(at)}`;
-    const isAlone = tokens[position].special || start === end;
+    const isAlone = special || start === end;
     if (groups.length && !isAlone && unit === previous) (groups.at(-1) as number[]).push(position);
     else groups.push([position]);
     previous = isAlone ? "" : unit;
@@ -44,11 +34,9 @@ export function wordGroups(text: string, tokens: Tokens): TokenGroups {
 
 /** The text of each group; a character that several tokens share appears once. */
 export function groupTexts(text: string, tokens: Tokens, groups: TokenGroups): string[] {
-  const spans = spansOf(tokens);
   return groups.map((group) => {
-    const own = group.map((position) => spans[position]);
-    const isShared = own.some(([start], place) => place > 0 && start < own[place - 1][1]);
-    if (isShared) return text.slice(own[0][0], (own.at(-1) as [number, number])[1]);
-    return group.map((position) => tokens[position].text).join("");
+    const own = group.map((position) => tokens[position]);
+    const isShared = own.some(({ start }, place) => place > 0 && start < own[place - 1].end);
+    return isShared ? text.slice(own[0].start, own.at(-1)?.end) : own.map((token) => token.text).join("");
   });
 }

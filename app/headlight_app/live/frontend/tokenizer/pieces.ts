@@ -1,5 +1,7 @@
 // The models that split a piece of a text into tokens; byte pairs have a module of their own.
 
+import { Refused } from "../engine/refused.ts";
+import { quoted } from "../quoted.ts";
 import { fallbackTokens } from "./bytes.ts";
 import type { PiecesFile, UnigramFile, WordsFile } from "./types.ts";
 
@@ -17,7 +19,7 @@ export type Ids = ReadonlyMap<string, number>;
 /** The id of the unknown token. */
 export function unknownId(ids: Ids, unknown: string): number {
   const id = ids.get(unknown);
-  if (id === undefined) throw new Error(`This model's vocabulary lacks ${JSON.stringify(unknown)}, for unknown words.`);
+  if (id === undefined) throw new Refused(`This model's vocabulary lacks ${quoted(unknown)}, for unknown words.`);
   return id;
 }
 
@@ -68,7 +70,7 @@ interface Best {
 
 /** Unigram: the split with the highest sum of scores; neighbouring unknown characters are one token. */
 export function unigram(file: UnigramFile, ids: Ids): Model {
-  const longest = Math.max(0, ...Array.from(ids.keys(), (token) => Array.from(token).length));
+  const longest = [...ids.keys()].reduce((most, token) => Math.max(most, Array.from(token).length), 0);
   const unknownScore = file.scores.reduce((least, score) => Math.min(least, score), Infinity) - UNKNOWN_PENALTY;
   return (characters) => {
     const best: (Best | undefined)[] = [{ score: 0, start: 0, isUnknown: false }];
@@ -112,10 +114,8 @@ function partsOf(characters: readonly string[], start: number, end: number, file
   const text = characters.slice(start, end).join("");
   const id = ids.get(text);
   if (id !== undefined) return [{ id, text, start, end }];
-  const bytes = file.fallsBack
-    ? fallbackTokens(text).map((byte) => ({ id: ids.get(byte), text: byte, start, end }))
-    : [];
-  if (bytes.length > 0 && bytes.every((byte): byte is Part => byte.id !== undefined)) return bytes;
-  if (file.unknownId === null) throw new Error("This model's tokenizer fails at this text: it has no unknown token.");
+  const bytes = byteParts(text, start, end, file, ids);
+  if (bytes.length > 0) return bytes;
+  if (file.unknownId === null) throw new Refused("This model's tokenizer fails at this text: it has no unknown token.");
   return [{ id: file.unknownId, text, start, end }];
 }

@@ -1,5 +1,7 @@
 // The tokenizer of a page without a server: the same tokens as model/headlight/text/tokenizer.py.
 
+import { Refused } from "../engine/refused.ts";
+import { quoted } from "../quoted.ts";
 import { finder } from "./added.ts";
 import { type Aligned, aligned, textOf } from "./aligned.ts";
 import { bytePairs } from "./byte_pairs.ts";
@@ -32,6 +34,7 @@ export function openTokenizer(file: TokenizerFile): Tokenizer {
     maskId: file.maskId,
     endId: file.endId,
     tokenText: (id) => nameBytes(vocabulary.text(id)),
+    entry: (id) => vocabulary.entry(id) ?? `[${id}]`,
     encode: (typed) => {
       const text = aligned(typed.toWellFormed());
       requireKnown(file, text.characters);
@@ -58,7 +61,10 @@ function encoded(tokens: readonly Token[], characters: readonly string[], vocabu
     characters,
   );
   const units = unitsBefore(characters);
-  return tokens.map(({ id, special }, at) => ({ id, text: names[at], special, end: units[spans[at][1]] }));
+  return tokens.map(({ id, special }, at) => {
+    const [start, end] = spans[at].map((character) => units[character]);
+    return { id, text: names[at], special, start, end };
+  });
 }
 
 /** The number of UTF-16 units before each character, and in all. */
@@ -144,7 +150,7 @@ function requireTokens({ vocabularySize, modelSize }: TokenizerFile, ids: readon
   const size = Math.max(vocabularySize, modelSize ?? 0);
   for (const id of ids) {
     if (id >= 0 && id < size) continue;
-    throw new Error(`There is no token ${id}: this vocabulary has the numbers 0 to ${size - 1}.`);
+    throw new Refused(`There is no token ${id}: this vocabulary has the numbers 0 to ${size - 1}.`);
   }
 }
 
@@ -154,32 +160,21 @@ function requireKnown(file: TokenizerFile, characters: readonly string[]): void 
   const unknown = [...new Set(characters)].filter((character) => !known.has(character)).sort();
   if (unknown.length === 0) return;
   const listed = unknown.slice(0, 5).map(quoted);
-  throw new Error(`This model's vocabulary of ${file.vocabularySize} characters lacks ${listed.join(", ")}.`);
-}
-
-/** A character as Python's `repr` writes it. */
-function quoted(character: string): string {
-  const code = character.codePointAt(0) as number;
-  const named = ({ "\n": "n", "\r": "r", "\t": "t", "\\": "\\" } as Record<string, string>)[character];
-  if (named) return `'\\${named}'`;
-  if (character === "'") return `"'"`;
-  if (character === " " || !/[\p{C}\p{Z}]/u.test(character)) return `'${character}'`;
-  const [letter, width] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
-  return `'\\${letter}${code.toString(16).padStart(width, "0")}'`;
+  throw new Refused(`This model's vocabulary of ${file.vocabularySize} characters lacks ${listed.join(", ")}.`);
 }
 
 function requireRows(file: TokenizerFile, tokens: readonly Token[], { entry }: Vocabulary): void {
   const padding = tokens.find(({ id }) => file.uncountedIds.includes(id));
   if (padding)
-    throw new Error(
-      `The text has the padding token '${entry(padding.id)}'. This model counts positions without padding, which ` +
+    throw new Refused(
+      `The text has the padding token ${quoted(entry(padding.id) ?? "")}. This model counts positions without padding, which ` +
         "Headlight does not compute. Leave it out.",
     );
   const size = file.modelSize;
   const beyond = size === null ? undefined : tokens.find(({ id }) => id >= size);
   if (size !== null && beyond)
-    throw new Error(
-      `The text has the token '${entry(beyond.id)}', whose id is ${beyond.id}; the model's embedding ends at ` +
+    throw new Refused(
+      `The text has the token ${quoted(entry(beyond.id) ?? "")}, whose id is ${beyond.id}; the model's embedding ends at ` +
         `${size - 1}. Leave it out.`,
     );
 }

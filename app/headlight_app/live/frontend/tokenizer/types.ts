@@ -1,20 +1,23 @@
 // A tokenizer without a server: what the page asks of it, and the file that model/headlight/live/tokenizer writes.
 
-/** As a token of `tokens_json` in model/headlight/rendering/html.py: `end` counts UTF-16 units of the text. */
+/** As a token of `tokens_json` in model/headlight/rendering/html.py; `start` and `end` count UTF-16 units of the text. */
 export interface EncodedToken {
   readonly id: number;
   readonly text: string;
   readonly special: boolean;
+  readonly start: number;
   readonly end: number;
 }
 
 export interface Tokenizer {
-  /** The tokens of a text. Throws an error with a sentence for a text that the tokenizer cannot read. */
+  /** The tokens of a text. Throws a Refused with a sentence for a text that the tokenizer cannot read. */
   encode(text: string): EncodedToken[];
   /** The text of tokens, without special ones. */
   decode(ids: readonly number[]): string;
   /** The text of one token with its spaces; part of a character is "byte E2", an unused id "[id]". */
   tokenText(id: number): string;
+  /** The vocabulary's entry of a token, such as "Ġcat". */
+  entry(id: number): string;
   readonly vocabularySize: number;
   readonly maskId: number | null;
   readonly endId: number | null;

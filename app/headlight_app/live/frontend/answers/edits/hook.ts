@@ -2,7 +2,6 @@
 
 import { Refused } from "../../engine/refused.ts";
 import type { Edit, Value } from "../../engine/types.ts";
-import { allowedCells, type Mask } from "../masks.ts";
 import type { ModelFacts } from "../types.ts";
 import { applyEdit } from "./operations.ts";
 import { canBeNormalized, hookPointOf, isOnStream } from "./paths.ts";
@@ -14,8 +13,8 @@ export interface Changes {
   requireAllApplied(): void;
 }
 
-/** `masks` replace those of every layer; null leaves them as trained. */
-export function changesOf(edits: readonly Intervention[], masks: readonly Mask[] | null, facts: ModelFacts): Changes {
+/** `cells` are the mask of every head, [query key], row by row; null leaves all masks as trained. */
+export function changesOf(edits: readonly Intervention[], cells: Float32Array | null, facts: ModelFacts): Changes {
   const allowed = new Map<string, Value>();
   const applied = new Set<Intervention>();
   const paths: string[] = [];
@@ -24,7 +23,7 @@ export function changesOf(edits: readonly Intervention[], masks: readonly Mask[]
     const attention = path.slice(0, -point.length);
     const isMask = point === "mask";
     paths.push(path);
-    if (isMask && masks) paint(value, masks);
+    if (isMask && cells) for (let at = 0; at < value.numbers.length; at += cells.length) value.numbers.set(cells, at);
     for (const each of edits)
       if (matches(each, path)) {
         applyEdit(each, path, value, allowed.get(attention) ?? null, facts);
@@ -44,12 +43,6 @@ export function changesOf(edits: readonly Intervention[], masks: readonly Mask[]
       );
   };
   return { edit, requireAllApplied };
-}
-
-function paint({ shape, numbers }: Value, masks: readonly Mask[]) {
-  const [heads, length] = shape;
-  const cells = allowedCells(masks, length);
-  for (let head = 0; head < heads; head++) numbers.set(cells, head * cells.length);
 }
 
 function requireFinite(path: string, value: Value) {

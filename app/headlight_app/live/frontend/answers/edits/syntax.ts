@@ -1,8 +1,9 @@
 // The text form of edits, PATH[INDEX]=OPERATION:NUMBER, as in model/headlight/tracing/interventions.py.
 
 import { Refused } from "../../engine/refused.ts";
+import { quoted } from "../../quoted.ts";
 import type { ModelFacts } from "../types.ts";
-import { known, quoted } from "../words.ts";
+import { known } from "../words.ts";
 import { hookPointOf } from "./paths.ts";
 
 const EDIT = /^([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+))?$/;
@@ -73,7 +74,14 @@ function parseNumber(word: string, text: string, { limits, sentences }: ModelFac
 export function editText({ path, index, operation, number }: Intervention, facts: ModelFacts): string {
   const shown = index.map(([first, end]) => (end === first + 1 ? `${first}` : `${first || ""}:${end ?? ""}`));
   const place = shown.length ? `[${shown.join(",")}]` : "";
-  return `${path}${place}=${operation}${facts.operations[operation].takes_number ? `:${number}` : ""}`;
+  return `${path}${place}=${operation}${facts.operations[operation].takes_number ? `:${written(number)}` : ""}`;
+}
+
+/** A number as Python writes it: very small and very large ones as in 1e-05 and 1e+20. */
+function written(number: number): string {
+  const size = Math.abs(number);
+  if (size === 0 || (size >= 1e-4 && size < 1e16)) return String(number);
+  return number.toExponential().replace(/(?<=[+-])(?=\d$)/, "0");
 }
 
 /** Whether an edit applies to the value at a path; `*` stands for every layer. */
@@ -87,7 +95,11 @@ export function nativeEdit(text: string, { transformer_lens }: ModelFacts): stri
   const match = /^\s*([^[=]+?)\s*(?:\[([^\]]*)\])?\s*=(.*)$/s.exec(text);
   if (!match || !(match[1].includes("hook_") || match[1].startsWith("blocks."))) return text;
   const [, name, index, operation] = match;
-  const [path, isSwapped] = known(transformer_lens, "value of TransformerLens", name);
+  if (!Object.hasOwn(transformer_lens, name)) {
+    const names = Object.keys(transformer_lens).filter((each) => !/\d/.test(each)); // "*" for every layer
+    throw new Refused(`No value is called ${quoted(name)}. Known: ${names.join(", ")}.`);
+  }
+  const [path, isSwapped] = transformer_lens[name];
   const places = index === undefined ? [] : index.split(",");
   const [position, head = ":", ...others] = places;
   const ordered = isSwapped && places.length ? [head, position, ...others] : places;

@@ -92,8 +92,12 @@ function pairs({ run, path, head, query }: Place, point: string): Float32Array {
 }
 
 function products(place: Place): Float32Array {
-  const k = atKey(place, "rotated_k");
-  return atQuery(place, "rotated_q").map((channel, at) => channel * k[at]);
+  return multiplied(atQuery(place, "rotated_q"), atKey(place, "rotated_k"));
+}
+
+/** The products of two vectors, channel by channel. */
+export function multiplied(one: Float32Array, other: Float32Array): Float32Array {
+  return one.map((channel, at) => channel * other[at]);
 }
 
 function dot(place: Place): number {

@@ -2,8 +2,9 @@
 
 import type { Value } from "../../engine/types.ts";
 import { largest, valuesOf } from "../predictions.ts";
-import type { StepForm } from "../types.ts";
-import { rowOf } from "./head_steps.ts";
+import type { Run } from "../runs.ts";
+import type { Model, StepForm } from "../types.ts";
+import { multiplied, rowOf } from "./head_steps.ts";
 import type { Numbers, Place } from "./walkthrough.ts";
 
 interface PredictionSteps {
@@ -25,51 +26,60 @@ export function predictionSteps(place: Place, chosen: number): PredictionSteps {
   const answer = chosen in logits ? chosen : likeliest[0];
   const top = likeliest.slice(0, steps.answers);
   const answers = top.includes(answer) ? top : [...top, answer];
-  const known = numbersByName(place, form, logits, answers, answer);
+  const vectors = vectorsOf(place, form);
+  const ofAnswers = { prepared: vectors.prepared, logits, answers, answer };
+  const known = { ...vectorNumbers(vectors), ...answerNumbers(model, form, ofAnswers) };
   return { form, numbers: form.map(([name]) => known[name]()), answers, answer };
 }
 
-function numbersByName(
-  place: Place,
-  form: StepForm,
-  logits: Float32Array,
-  answers: readonly number[],
-  answer: number,
-): Record<string, () => Numbers> {
-  const { model, run, query } = place;
-  const stack = place.path.split(".")[0];
-  const names = form.map(([name]) => name);
-  const piece = (name: string, numbers: ArrayLike<number>) =>
-    model.engine.piece(name, { x: { shape: [1, numbers.length], numbers: Float32Array.from(numbers) } }).numbers;
-  const ofAnswer = (name: string, id: number) =>
-    model.engine.piece(name, { x: { shape: [1], numbers: Float32Array.of(id) } }).numbers;
-  const hasBias = form.some(([name, , values]) => name === "logits" && values.length > 2);
-  const residual = rowOf(run.trace.value(`${stack}.residual`), 0, query);
+type NumbersByName = Record<string, () => Numbers>;
+
+/** The vectors from the residual stream to the one that is compared with answers; a step that is absent keeps them. */
+function vectorsOf({ model, run, path, query }: Place, form: StepForm) {
+  const stack = path.split(".")[0];
+  const has = (step: string) => form.some(([name]) => name === step);
+  const piece = (name: string, x: Float32Array) => pieceOf(model, name, x, [1, x.length]);
   const whole = run.trace.value(`${stack}.final_residual`);
   const final = rowOf(whole, 0, query);
-  const normed = names.includes("final-norm") && names.includes("project-out") ? piece("final_norm", residual) : final;
-  const vector = names.includes("pool") ? pooled(place, whole) : final;
-  const prepared = names.includes("transform") ? piece("prepared", vector) : vector;
-  const productsOf = (id: number) => {
-    const row = ofAnswer("answer", id);
-    return prepared.map((channel, at) => channel * row[at]);
-  };
-  const raw = (id: number) => sumOf(productsOf(id)) + (hasBias ? ofAnswer("answer_bias", id)[0] : 0);
-  const shown = answers.map((id) => logits[id]);
-  const isCapped = names.includes("logit-soft-cap");
+  const isMapped = has("final-norm") || has("project-out");
+  const residual = isMapped ? rowOf(run.trace.value(`${stack}.residual`), 0, query) : final;
+  const projected = has("project-out") ? residual : final;
+  const normed = has("final-norm") && has("project-out") ? piece("final_norm", residual) : projected;
+  const vector = has("pool") ? pooled(model, run, whole) : final;
+  const prepared = has("transform") ? piece("prepared", vector) : vector;
+  return { residual, normed, final, vector, prepared };
+}
+
+function vectorNumbers({ residual, normed, final, vector, prepared }: ReturnType<typeof vectorsOf>): NumbersByName {
   return {
-    "last-layer": () => [names.some((name) => ["final-norm", "project-out"].includes(name)) ? residual : final],
+    "last-layer": () => [residual],
     "final-norm": () => [residual, normed],
-    "project-out": () => [names.includes("final-norm") ? normed : residual, final],
+    "project-out": () => [normed, final],
     pool: () => [final, vector],
     transform: () => [vector, prepared],
-    compare: () => [prepared, ofAnswer("answer", answer), productsOf(answer)],
-    logits: () => [
-      [sumOf(productsOf(answer))],
-      ...(hasBias ? [ofAnswer("answer_bias", answer)] : []),
-      isCapped ? answers.map(raw) : shown,
-    ],
-    "logit-soft-cap": () => [answers.map(raw), shown],
+  };
+}
+
+interface Answers {
+  /** The vector that is compared with theirs. */
+  readonly prepared: Float32Array;
+  readonly logits: Float32Array;
+  readonly answers: readonly number[];
+  readonly answer: number;
+}
+
+function answerNumbers(model: Model, form: StepForm, { prepared, logits, answers, answer }: Answers): NumbersByName {
+  const hasBias = form.some(([name, , values]) => name === "logits" && values.length > 2);
+  const isCapped = form.some(([name]) => name === "logit-soft-cap");
+  const rowOfAnswer = (id: number) => pieceOf(model, "answer", [id], [1]);
+  const biasOf = (id: number) => pieceOf(model, "answer_bias", [id], [1]);
+  const productsOf = (id: number) => multiplied(prepared, rowOfAnswer(id));
+  const raw = () => answers.map((id) => sumOf(productsOf(id)) + (hasBias ? biasOf(id)[0] : 0));
+  const shown = answers.map((id) => logits[id]);
+  return {
+    compare: () => [prepared, rowOfAnswer(answer), productsOf(answer)],
+    logits: () => [[sumOf(productsOf(answer))], ...(hasBias ? [biasOf(answer)] : []), isCapped ? raw() : shown],
+    "logit-soft-cap": () => [raw(), shown],
     probabilities: () => probabilities(logits, answers),
     sigmoid: () => {
       const values = valuesOf(logits, model.facts.problem_type.name);
@@ -78,13 +88,15 @@ function numbersByName(
   };
 }
 
+function pieceOf({ engine }: Model, name: string, x: ArrayLike<number>, shape: readonly number[]): Float32Array {
+  return engine.piece(name, { x: { shape, numbers: Float32Array.from(x) } }).numbers;
+}
+
 /** The vector of the whole text. */
-function pooled({ model, run }: Place, { shape, numbers }: Value): Float32Array {
-  const ids = Float32Array.from(run.tokens, ({ id }) => id);
-  return model.engine.piece("pooled", {
-    x: { shape: [1, ...shape], numbers },
-    ids: { shape: [1, ids.length], numbers: ids },
-  }).numbers;
+function pooled({ engine }: Model, { tokens }: Run, { shape, numbers }: Value): Float32Array {
+  const ids = Float32Array.from(tokens, ({ id }) => id);
+  return engine.piece("pooled", { x: { shape: [1, ...shape], numbers }, ids: { shape: [1, ids.length], numbers: ids } })
+    .numbers;
 }
 
 function probabilities(logits: Float32Array, answers: readonly number[]): Numbers {

@@ -7,6 +7,7 @@ import type {
   WalkthroughRequest,
 } from "../../../../explore/frontend/contract.ts";
 import { Refused } from "../../engine/refused.ts";
+import { quoted } from "../../quoted.ts";
 import { hookPointOf } from "../edits/paths.ts";
 import { type Intervention, matches, parseEdit } from "../edits/syntax.ts";
 import { bytesOf } from "../head_view.ts";
@@ -14,7 +15,6 @@ import { answerText } from "../predictions.ts";
 import type { Run, Runs } from "../runs.ts";
 import { joined } from "../trace.ts";
 import type { Model, ModelFacts, Reply, StepFacts, StepForm } from "../types.ts";
-import { quoted } from "../words.ts";
 import { headFormula, headNumbers, rowOf } from "./head_steps.ts";
 import { predictionSteps } from "./prediction_steps.ts";
 
@@ -35,40 +35,26 @@ export function answerWalkthrough(runs: Runs, request: WalkthroughRequest): Repl
   const { model } = runs;
   const { facts } = model;
   if (!facts.steps) throw new Refused("The steps of this model need a server; open it in Headlight for them.");
+  const descriptions = facts.steps.steps;
   const run = runs.of(request.question);
   const place = placeOf(model, run, request, facts.steps);
-  const { query, key } = place;
   const edits = run.question.edits.map((edit) => parseEdit(edit, facts));
-  const form = headForm(place, facts.steps, edits);
-  const prediction = predictionSteps(place, request.token ?? -1);
+  const head = headForm(place, facts.steps, edits);
+  const { answers, answer, ...prediction } = predictionSteps(place, request.token ?? -1);
   const numbers = [
-    ...form.map(([name, , values, paths]) => headNumbers(place, name, values.length, paths.map(placed))),
+    ...head.map(([name, , values, paths]) => headNumbers(place, name, values.length, paths)),
     ...prediction.numbers,
   ];
-  function placed(path: string) {
-    return path.replace("@.", `${layerOf(place.path)}.`);
-  }
-  const steps = [
-    ...form.map(([name, formula, values, paths]): StepForm[number] => [
-      name,
-      headFormula(place, name, formula),
-      values,
-      paths.map(placed),
-    ]),
-    ...prediction.form,
-  ];
   const meta: WalkthroughAnswer = {
-    query,
-    key,
-    answer: prediction.answers.indexOf(prediction.answer),
-    answers: prediction.answers.map((id) => ({ id, text: answerText(model, id) })),
-    steps: steps.map((step, at) => stepAnswer(place, facts.steps as StepFacts, step, numbers[at], edits)),
+    query: place.query,
+    key: place.key,
+    answer: answers.indexOf(answer),
+    answers: answers.map((id) => ({ id, text: answerText(model, id) })),
+    steps: [...head, ...prediction.form].map((step, at) =>
+      stepAnswer(place, descriptions[step[0]], step, numbers[at], edits),
+    ),
   };
   return { meta, numbers: joined(numbers.flat().map((each) => bytesOf(Float32Array.from(each)))) };
-}
-
-function layerOf(path: string): string {
-  return path.slice(0, path.lastIndexOf("."));
 }
 
 /** The query, the last one if there is none of the number, and the key, the most attended if none is chosen. */
@@ -84,11 +70,14 @@ function placeOf(model: Model, run: Run, request: WalkthroughRequest, { attentio
   if (key >= length) throw new Refused(`There is no token ${key}: the text has ${length}, counted from 0.`);
   const asking = query in run.tokens ? query : length - 1;
   const weights = rowOf(run.trace.value(`${path}.weights`), head, asking);
-  return { model, run, path, head, query: asking, key: key < 0 ? weights.indexOf(Math.max(...weights)) : key };
+  const mostAttended = () => weights.reduce((most, weight, at) => (weight > weights[most] ? at : most), 0);
+  return { model, run, path, head, query: asking, key: key < 0 ? mostAttended() : key };
 }
 
-/** The form of the steps of an attention, with those that edits add. */
-function headForm({ run, path }: Place, facts: StepFacts, edits: readonly Intervention[]): StepForm {
+/** The form of the steps of an attention, with those that edits add, for this place in the model. */
+function headForm(place: Place, facts: StepFacts, edits: readonly Intervention[]): StepForm {
+  const { run, path } = place;
+  const layer = path.slice(0, path.lastIndexOf("."));
   const forms = facts.of[run.parts.positional_encoding]?.[path] ?? {};
   const isEdited = (...points: string[]) =>
     edits.some((edit) => points.some((point) => matches(edit, `${path}.${point}`)));
@@ -96,17 +85,21 @@ function headForm({ run, path }: Place, facts: StepFacts, edits: readonly Interv
     ...(isEdited("rotated_q", "rotated_k") ? ["rotated"] : []),
     ...(isEdited("bias") ? ["bias"] : []),
   ].join("+");
-  return facts.forms[forms[added] ?? forms[""]] as StepForm;
+  return facts.forms[forms[added] ?? forms[""]].map(([name, formula, values, paths]) => [
+    name,
+    headFormula(place, name, formula),
+    values,
+    paths.map((each) => each.replace("@.", `${layer}.`)),
+  ]);
 }
 
 function stepAnswer(
   place: Place,
-  facts: StepFacts,
+  { title, explanation, part }: StepFacts["steps"][string],
   [name, formula, values, paths]: StepForm[number],
   numbers: Numbers,
   edits: readonly Intervention[],
 ): StepAnswer {
-  const { title, explanation, part } = facts.steps[name];
   return {
     name,
     title,
@@ -121,7 +114,9 @@ function stepAnswer(
 
 /** An explanation with the texts of the query and the key, and the model's width. */
 function inWords(explanation: string, { model, run, query, key }: Place): string {
-  const [asking, asked] = [query, key].map((position) => run.tokens[position].text.trim() || run.tokens[position].text);
+  const [asking, asked] = [query, key]
+    .map((position) => run.tokens[position])
+    .map(({ id, text }) => text.trim() || model.tokenizer.entry(id));
   const words: Record<string, string> = { query: asking, key: asked, width: String(model.facts.d_model) };
   return explanation.replace(/\{(query|key|width)\}/g, (_, name) => words[name]);
 }
