@@ -15,13 +15,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="NAME_OR_FOLDER")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE.html", help="the page to write")
     told = ", ".join(f"{name} ({about})" for name, about in PRECISIONS.items())
-    parser.add_argument("--weights", default="float16", metavar="TYPE", help=f"{told}; default float16")
+    parser.add_argument("--weights", default="float16", choices=tuple(PRECISIONS), help=f"{told}; default float16")
     add_folder_option(parser)
 
 
 @command(_add_arguments)
 def live(options: argparse.Namespace) -> int:
-    """Write a model as one HTML file that runs it in any browser, without a server or a network."""
+    """Write a model as one HTML file that runs it in a browser, without a server or a network."""
     from headlight_app.live.write import write_page  # torch.export and the page's code
 
     folder = find_checkpoint(options.model, model_folders(options), fetch=True)

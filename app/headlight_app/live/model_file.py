@@ -8,7 +8,8 @@ import zlib
 from dataclasses import dataclass
 
 from headlight.checkpoints import Checkpoint
-from headlight.live.plan import plan_of
+from headlight.errors import CheckpointError
+from headlight.live.plan import plan_of, require_readable
 from headlight.live.tokenizer.file import tokenizer_file
 from headlight.live.weights import Precision
 from headlight_app.live.facts import model_facts
@@ -25,7 +26,11 @@ class ModelFile:
 
 def model_file(checkpoint: Checkpoint, name: str, precision: Precision) -> ModelFile:
     """The parts of a model. Raises HeadlightError, with the reason, for one that cannot become a live page."""
-    tokenizer = tokenizer_file(checkpoint.tokenizer)
+    require_readable(checkpoint.model)
+    try:
+        tokenizer = tokenizer_file(checkpoint.tokenizer)
+    except CheckpointError as error:
+        raise CheckpointError(f"{name} cannot become a live page. {error}") from error
     made = plan_of(checkpoint.model)
     plan, weights = made.files(precision)
     known = {"plan": plan, "tokenizer": tokenizer, "facts": model_facts(checkpoint, name)}

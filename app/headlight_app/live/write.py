@@ -25,6 +25,13 @@ def write_page(folder: Path, out: Path, precision: Precision) -> int:
 
     Raises HeadlightError, with the reason, for a model that cannot become one.
     """
+    with replacing(out) as file:  # first, so that a wrong place is told before a minute has passed
+        content = _page(folder, out.name, precision).encode("utf-8")
+        file.write(content)
+    return len(content)
+
+
+def _page(folder: Path, file_name: str, precision: Precision) -> str:
     name = display_name(folder)
     checkpoint = load(folder, name=name, device="cpu")
     packed = model_file(checkpoint, name, precision)
@@ -36,11 +43,8 @@ def write_page(folder: Path, out: Path, precision: Precision) -> int:
         licence=read_metadata(folder, name).licence,
         sha256=origin.sha256 if origin else "",
         precision=precision,
-        command=shlex.join(["headlight", "live", name, "--weights", precision, "--out", out.name]),
+        command=shlex.join(["headlight", "live", name, "--weights", precision, "--out", file_name]),
         version=f"Headlight {headlight_version()}",
         date=datetime.now(UTC).date().isoformat(),
     )
-    content = live_document(page, packed, provenance).encode("utf-8")
-    with replacing(out) as file:
-        file.write(content)
-    return len(content)
+    return live_document(page, packed, provenance)

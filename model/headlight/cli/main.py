@@ -29,20 +29,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=sorted(shtab.SUPPORTED_SHELLS))
 
 
-@command(_add_arguments)
-def completion(options: argparse.Namespace) -> int:
-    """Print a script for shell completion of commands, options, and names of models and tasks."""
-    print(completion_script(options.shell, COMMANDS.values()))
-    return 0
-
-
 COMMANDS: Registry[Command] = Registry(
     "command",
     {
         each.name: each
         for each in (
             trace, predict, metrics, patching, ledger, sinks, rankings, without, copying, similarity, open_attention,
-            models, train, lens, evaluate, export, card, extrapolate, check, exercises, lesson, completion,
+            models, train, lens, evaluate, export, card, extrapolate, check, exercises, lesson,
         )
     },
 )  # fmt: skip
@@ -64,7 +57,17 @@ def main(arguments: Sequence[str], more: Iterable[Command] = ()) -> int:
 
 
 def _known(more: Iterable[Command]) -> Registry[Command]:
-    return Registry("command", COMMANDS | {each.name: each for each in more})
+    """All commands, with the one that completes them."""
+    known = Registry("command", COMMANDS | {each.name: each for each in more})
+
+    @command(_add_arguments)
+    def completion(options: argparse.Namespace) -> int:
+        """Print a script for shell completion of commands, options, and names of models and tasks."""
+        print(completion_script(options.shell, known.values()))
+        return 0
+
+    known[completion.name] = completion
+    return known
 
 
 def usage(more: Iterable[Command] = ()) -> str:

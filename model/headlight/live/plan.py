@@ -54,7 +54,7 @@ def plan_of(model: Transformer, encodings: Iterable[str] = ENCODINGS) -> Plan:
     Raises ConfigError, with the reason, for a model that cannot become one.
     """
     config, weights = model.config, WeightTable()
-    _require_readable(model)
+    require_readable(model)
     require_any_length(config)
     own = config.positional_encoding
     hidden = {own: _hidden(model, weights)}
@@ -68,8 +68,8 @@ def plan_of(model: Transformer, encodings: Iterable[str] = ENCODINGS) -> Plan:
     return Plan(own, config.context_length, config.vocabulary_size, answers, hidden, logits, is_pooled, pieces, weights)
 
 
-def _require_readable(model: Transformer) -> None:
-    """Raise ConfigError for a model that the engine does not run."""
+def require_readable(model: Transformer) -> None:
+    """Raise ConfigError for a model that is no decoder or encoder of texts, or that the engine does not run."""
     config = model.config
     if config.has_cross_attention:
         raise ConfigError("A live page shows models with one stack; this encoder-decoder has two.")

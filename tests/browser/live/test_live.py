@@ -24,6 +24,8 @@ CLOSE = 1e-4
 ROUNDED = 5e-4 + CLOSE  # of three decimal places
 NUMBER = r"[\d.]+(?:·10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?"
 CANDIDATE = re.compile(rf"({NUMBER})(?:  \(before ({NUMBER})\))?$")
+TITLES = """() => [...document.querySelector("[data-testid=live]").shadowRoot.querySelectorAll("[title]")]
+    .filter((each) => each.checkVisibility()).map((each) => each.title)"""
 EXPONENT = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
@@ -178,6 +180,17 @@ def test_what_needs_a_server_is_absent(page: Page, file: Path) -> None:
     shown = page.get_by_test_id("quantity").locator("option").all_inner_texts()
     assert shown[0] == "Weights" and "Gradient × weight" not in shown
     assert page.locator("a[href]").count() == 0
+    page.get_by_test_id("sentence").fill("The dog ran")
+    expect_answer(page, "The dog ran")
+    expect(page.get_by_test_id("hint")).to_have_text("Click the heads of a layer to open them below.")
+    page.get_by_test_id("changes").click()
+    assert "is taken from another text" not in page.get_by_test_id("make-operation").inner_text()
+    told = page.evaluate(TITLES)
+    assert told and not [
+        title
+        for title in told
+        if re.search("server|gradient|course|export|neurons|from layer to layer", title, re.IGNORECASE)
+    ]
 
 
 def test_a_text_that_is_too_long_is_refused_by_a_sentence(page: Page, file: Path) -> None:
@@ -186,6 +199,39 @@ def test_a_text_that_is_too_long_is_refused_by_a_sentence(page: Page, file: Path
     expect(page.get_by_test_id("problem")).to_contain_text("Shorten it")
     page.get_by_test_id("sentence").fill(SENTENCE)
     expect(page.get_by_test_id("problem")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("lacks", "sentence"),
+    [
+        ("WebAssembly.validate = () => false", "This browser cannot compute with WebAssembly SIMD"),
+        ("WebAssembly.Memory.prototype.grow = () => { throw new RangeError() }", "There is not enough memory"),
+        ("TextDecoder.prototype.decode = () => { throw new RangeError() }", "too little memory"),
+    ],
+)
+def test_a_device_that_cannot_compute_is_told_why(page: Page, file: Path, lacks: str, sentence: str) -> None:
+    page.add_init_script(f"""const Plain = Blob;
+        Blob = class extends Plain {{
+            constructor(parts, options) {{ super(options ? [`{lacks};`, ...parts] : parts, options); }}
+        }};""")
+    page.goto(file.as_uri())
+    expect(page.get_by_test_id("problem")).to_contain_text(sentence)
+    expect(page.get_by_test_id("live-status")).to_be_hidden()
+
+
+def test_a_browser_that_cannot_show_the_page_says_what_it_lacks(page: Page, file: Path) -> None:
+    page.add_init_script("delete globalThis.DecompressionStream; delete globalThis.FontFace;")
+    page.goto(file.as_uri())
+    status = page.get_by_test_id("live-status")
+    expect(status).to_have_text(re.compile(r"^This browser cannot show the page \(.+\)\. Update it"))
+    expect(status).not_to_contain_text("server")
+
+
+def test_a_page_says_that_it_opens_its_model_until_it_is_open(page: Page, file: Path) -> None:
+    page.add_init_script("Worker.prototype.postMessage = () => {};")
+    page.goto(file.as_uri())
+    expect(page.get_by_test_id("sentence")).to_have_value(SENTENCE)
+    expect(page.get_by_test_id("live-status")).to_contain_text(f"The model {MODEL} is being opened")
 
 
 @pytest.mark.parametrize("kept", [0.5, 0.999])

@@ -15,6 +15,7 @@ const ROUTES = ["trace", "head_view", "head_metrics", "query_key_weights"];
 
 /** What answers a page's questions; the answers are those of the app. */
 const BACKEND = {
+  patches: false,
   answers: (/** @type {string} */ route) => ROUTES.includes(route),
   /** @param {string} route @param {unknown} body @param {AbortSignal} [signal] */
   async post(route, body, signal) {
@@ -55,6 +56,16 @@ test("what needs another route is absent", async () => {
   for (const part of page.all("[data-testid=picture] button"))
     assert.equal(/** @type {HTMLButtonElement} */ (part).disabled, !part.classList.contains("heads"));
   assert.ok(!page.shows("why") && !page.shows("offer"));
+  const named = page.all("[data-testid=picture] .part > .name").map((name) => name.textContent);
+  assert.deepEqual(named, ["tokens", "prediction"]);
+  assert.equal(page.text("hint"), "Click the heads of a layer to open them below.");
+});
+
+test("values of another text's run are not offered", async () => {
+  const page = await opened();
+  page.click("changes");
+  const offered = page.all("[data-testid=make-operation] option").map((option) => option.textContent);
+  assert.ok(offered.length > 2 && !offered.includes("is taken from another text"), offered.join());
 });
 
 test("choices are written into the fragment", async () => {

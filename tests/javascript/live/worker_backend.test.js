@@ -52,6 +52,7 @@ test("a model that does not open is a sentence for every question", async () => 
   const { backend, tell } = simulated();
   const before = backend.post("trace", {});
   tell({ closed: "The file of this model is cut off." });
+  await backend.settled;
   await assert.rejects(before, /cut off/);
   await assert.rejects(backend.post("trace", {}), /cut off/);
 });

@@ -34,6 +34,10 @@ export class ExploreQuestions implements ExploreServer {
     return backendOf(this.api).answers(route);
   }
 
+  get patches() {
+    return backendOf(this.api).patches;
+  }
+
   /** Aborts all requests. */
   end() {
     this.#ended.abort();

@@ -88,6 +88,7 @@ export type StepWith<Value extends StepValueAnswer> = Omit<StepAnswer, "values">
 
 export interface ExploreServer extends Server {
   readonly api: Api;
+  readonly patches: boolean;
   get<Name extends keyof Routes>(
     route: Name,
     details: Details<Routes[Name]["request"]>,

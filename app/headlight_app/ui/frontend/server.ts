@@ -14,6 +14,8 @@ const LOOK_AGAIN = 2000; // milliseconds until it is asked again
 export interface Backend {
   /** Whether it answers a route; a page leaves out what needs another one. */
   answers(route: string): boolean;
+  /** Whether an edit can take a value from the run of another text. */
+  readonly patches: boolean;
   /** Throws an error with a sentence if it cannot answer. @param unanswered hears of a network that fails */
   post(route: string, body: unknown, signal?: AbortSignal, unanswered?: Unanswered): Promise<ArrayBuffer>;
 }
@@ -23,6 +25,8 @@ export type Api = string | Backend;
 
 /** The server at an address. */
 class HttpBackend implements Backend {
+  patches = true;
+
   #address;
 
   constructor(address: string) {

@@ -38,9 +38,10 @@ const SIZES = [
 const INPUT = { line: 13, rows: 7 }; // pixels per line, and the maximum number of rows
 const GAP = 8;
 const LOWEST = 2 / 3; // of the window's height, where what a click opens may begin
-const NAMES: Partial<Record<Part["kind"], string>> = table({
-  input: "tokens → vectors + positions",
-  prediction: "prediction by layer",
+/** The names of parts, and what is left of them where the tab that they open is absent. */
+const NAMES: Partial<Record<Part["kind"], { tab: string; name: string; alone: string }>> = table({
+  input: { tab: "tokens", name: "tokens → vectors + positions", alone: "tokens" },
+  prediction: { tab: "layers", name: "prediction by layer", alone: "prediction" },
 });
 
 const memory = remembered((_: ExplorePage) => ({
@@ -102,7 +103,7 @@ function createBlock(page: ExplorePage, { first, last, parts }: Block) {
 
 function createPart(page: ExplorePage, part: Part, canvas: HTMLCanvasElement | null) {
   const button = createElement("button", `part ${part.kind}`, [], { testid: partName(part) });
-  const name = NAMES[part.kind];
+  const name = nameOf(page, part);
   if (name) button.append(createElement("span", "name", name));
   if (canvas) button.append(canvas);
   canvas?.setAttribute("aria-hidden", "true");
@@ -165,12 +166,17 @@ function drawPart(page: ExplorePage, { part, button, canvas }: Drawn) {
   button.closest(".block")?.classList.toggle("open", part.kind === "heads" && part.layer === choice.layer);
   button.disabled = !choiceOf(page, part);
   const words = partWords(page, part);
-  const name = NAMES[part.kind];
+  const name = nameOf(page, part);
   button.ariaLabel = name ? `${name}: ${words}` : words;
   button.title = words;
   if (part.kind === "input" && canvas) drawInput(page, part, canvas);
   if (part.kind === "heads" && canvas) drawHeads(page, part, canvas);
   if (part.kind === "prediction") drawAnswer(page, button);
+}
+
+function nameOf(page: ExplorePage, { kind }: Part) {
+  const named = NAMES[kind];
+  return named && (offersTab(page, named.tab) ? named.name : named.alone);
 }
 
 /** The label of a part: what it is, and what a click opens. */
@@ -181,9 +187,11 @@ function partWords(page: ExplorePage, part: Part) {
   if (kind === "input")
     return `${count} ${count === 1 ? "token becomes a vector" : "tokens become vectors"} with positions`;
   if (kind === "heads") return `Layer ${layer}: what its ${heads} heads look at`;
-  if (kind === "network") return `Feed-forward of layer ${layer}: what its neurons add to the prediction`;
+  const opens = offersTab(page, "layers");
+  if (kind === "network")
+    return `Feed-forward of layer ${layer}${opens ? ": what its neurons add to the prediction" : ""}`;
   if (kind === "layers") return `Layer ${layer}, and its neighbours`;
-  return "How it takes shape from layer to layer";
+  return opens ? "How it takes shape from layer to layer" : "The likeliest answer";
 }
 
 export function tokensOf(page: ExplorePage, stack: string): Token[] {

@@ -76,7 +76,7 @@ function looksAhead(run: Run): boolean {
 function separatorNote({ tokenizer, facts }: Model, { tokens }: Run): string {
   const isInside = facts.reads_segments && tokens.slice(0, -1).some(({ id }) => id === tokenizer.endId);
   return isInside
-    ? `${facts.tokenizer.end_token} in a sentence does not begin a second text, which has a box of its own.`
+    ? `${facts.tokenizer.end_token} in a sentence does not begin a second text: this page reads one.`
     : "";
 }
 

@@ -6,7 +6,6 @@ import { listenTo } from "../../../ui/frontend/dom/dom.ts";
 import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
 import { FAMILY } from "../../../ui/frontend/fonts/mathematics.ts";
 import type { Backend } from "../../../ui/frontend/server.ts";
-import { failureText } from "../../../ui/frontend/server.ts";
 import { fromBase64, inflate } from "../../../ui/frontend/wire.ts";
 import { QUANTITIES, ROUTES } from "../routes.ts";
 import { filled, fitting, readLink } from "./choices.ts";
@@ -24,7 +23,8 @@ export async function openFile() {
     await open();
     status.textContent = "";
   } catch (error) {
-    status.textContent = `This browser cannot show the page: ${failureText(error)} A newer one can.`;
+    const reason = error instanceof Error ? error.message : String(error);
+    status.textContent = `This browser cannot show the page (${reason}). Update it, or open the file in another one.`;
   }
 }
 
@@ -34,7 +34,9 @@ async function open() {
   const code = await inflate(textOf("worker"));
   const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
   const model: OpenModel = { model: textOf("model"), weights: textOf("weights") };
-  openLive(findByTestId(document, "live"), page, new WorkerBackend(new Worker(address), ROUTES, model));
+  const backend = new WorkerBackend(new Worker(address), ROUTES, model);
+  openLive(findByTestId(document, "live"), page, backend);
+  await backend.settled;
 }
 
 /** The text of a part of the file; it is needed once. */

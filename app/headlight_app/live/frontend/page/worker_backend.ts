@@ -6,6 +6,7 @@ import type { FromWorker, OpenModel, ToWorker } from "./types.ts";
 type Asked = { route: string; body: unknown; answered: (answer: ArrayBuffer) => void; failed: (error: Error) => void };
 
 export class WorkerBackend implements Backend {
+  readonly patches = false;
   #worker;
   #routes;
   #waiting: Asked[] = [];
@@ -13,6 +14,11 @@ export class WorkerBackend implements Backend {
   #isOpen = false;
   /** Why there are no answers. */
   #problem = "";
+  #settle = () => {};
+  /** Ends when the model is open, or cannot be opened. */
+  readonly settled = new Promise<void>((settle) => {
+    this.#settle = settle;
+  });
 
   /** @param routes that the worker answers @param model what it opens first */
   constructor(worker: Worker, routes: readonly string[], model: OpenModel) {
@@ -54,8 +60,10 @@ export class WorkerBackend implements Backend {
   }
 
   #receive(message: FromWorker) {
-    if ("opened" in message) this.#isOpen = true;
-    else if ("closed" in message) return this.#fail(message.closed);
+    if ("opened" in message) {
+      this.#isOpen = true;
+      this.#settle();
+    } else if ("closed" in message) return this.#fail(message.closed);
     else {
       const asked = this.#current;
       this.#current = null;
@@ -67,6 +75,7 @@ export class WorkerBackend implements Backend {
 
   #fail(problem: string) {
     this.#problem = problem;
+    this.#settle();
     for (const asked of [...(this.#current ? [this.#current] : []), ...this.#waiting]) asked.failed(new Error(problem));
     this.#current = null;
     this.#waiting = [];
