@@ -37,6 +37,7 @@ PYTHON = {
     "app/headlight_app/state/url.py": 1,
 }
 TYPESCRIPT = {
+    "live/frontend/answers/walkthrough/head_steps.ts": 1,
     "ui/frontend/charts/svg.ts": 1,
     "ui/frontend/plots/number_table.ts": 1,
     "ui/frontend/views/plane/moving_points.ts": 1,

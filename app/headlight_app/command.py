@@ -28,8 +28,9 @@ def _run(given: list[str]) -> int:
     if given and given[0] != "app" and not given[0].startswith("-"):
         with ended_at_once():
             from headlight.cli.main import main as run_verb
+            from headlight_app.live.command import live
 
-        return run_verb(given)
+        return run_verb(given, (live,))
     with ended_at_once():
         from headlight_app.server.launch import main as serve
 
@@ -43,8 +44,9 @@ def _is_checkpoint(path: Path) -> bool:
 
 def _other_verbs() -> str:
     from headlight.cli.main import usage  # imports training and export code, which the page does not need
+    from headlight_app.live.command import live
 
-    return usage()
+    return usage((live,))
 
 
 if __name__ == "__main__":

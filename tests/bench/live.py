@@ -22,6 +22,7 @@ from headlight import Transformer, find_checkpoint, load
 from headlight.live.plan import Plan, plan_of
 from headlight.nn.hooks import no_hook
 from headlight.tracing.recording import RecordingHook
+from tests.bench import live_page
 from tests.bench.forward import GPT2
 from tests.bench.measure import Times
 from tests.browser import chromium
@@ -53,6 +54,7 @@ def lines() -> Iterator[str]:
     yield "|---|---:|---:|---:|---:|---:|"
     for (name, model), lengths, turns in zip(models.items(), (LENGTHS, (1, 12)), (TURNS, TURNS_OF_LARGE), strict=True):
         yield from times(name, model, plans[name], lengths, turns)
+    yield from live_page.lines()
 
 
 def sizes(name: str, plan: Plan, seconds: float) -> str:

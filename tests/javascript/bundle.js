@@ -1,6 +1,6 @@
-// Bundles the modules into the script of the page and that of a saved page: `node bundle.js`.
+// Bundles the modules into the scripts of the page, of a saved page, and of a live page and its worker: `node bundle.js`.
 //
-// Both files are committed, so that the app runs without Node. `node bundle.js --check` fails if they are out of date.
+// The files are committed, so that the app runs without Node. `node bundle.js --check` fails if they are out of date.
 // `node bundle.js --imports` writes neither: it prints all modules with their imports, as JSON.
 
 import { readFileSync, writeFileSync } from "node:fs";
@@ -27,15 +27,26 @@ const BUNDLES = [
     globalName: "headlight",
     loader: { ".css": "text", ".html": "text" },
   },
+  {
+    entryPoints: ["app/headlight_app/live/frontend/page/live.ts"],
+    outfile: `${ROOT}app/headlight_app/live/static/live.bundle.js`,
+    format: "iife",
+    charset: "ascii",
+    globalName: "headlight",
+    define: { "import.meta.url": '"about:blank"' }, // a live page is one file: it has no font beside it
+  },
+  {
+    entryPoints: ["app/headlight_app/live/frontend/page/worker.ts"],
+    outfile: `${ROOT}app/headlight_app/live/static/worker.bundle.js`,
+    format: "iife",
+    charset: "ascii",
+  },
 ];
 const SHARED = /** @type {const} */ ({ bundle: true, minify: true, target: "es2022", legalComments: "none" });
 /** @type {Metafile["inputs"]} */
 const modules = {};
 
-// The engine of a live page is in no bundle yet; its imports are read all the same.
-const ENGINE = { entryPoints: ["app/headlight_app/live/frontend/engine/engine.ts"], outfile: "" };
-
-for (const bundle of process.argv.includes("--imports") ? [...BUNDLES, ENGINE] : BUNDLES) {
+for (const bundle of BUNDLES) {
   const made = await build({ absWorkingDir: ROOT, ...SHARED, ...bundle, write: false, metafile: true });
   const { contents } = made.outputFiles[0];
   if (process.argv.includes("--imports")) Object.assign(modules, made.metafile.inputs);

@@ -114,7 +114,7 @@ def show_instrument(
         default_head=known.default_head,
         opening_head=known.opening_head,
     )
-    known_data = _known_data(known) | {"variants": _parts_in_sight(state, entry, known)}
+    known_data = told(known) | {"variants": _parts_in_sight(state, entry, known)}
     component.mount(_component_data(component.key, state, question, known.writes_target) | known_data | more)
     if state.embedded:
         return
@@ -147,7 +147,7 @@ def _with_known_names(state: State, known: ExplorePageAnswer) -> State:
     return state.change(**{name: getattr(DEFAULT_STATE, name) for name in unknown})
 
 
-def _known_data(known: ExplorePageAnswer) -> Data:
+def told(known: ExplorePageAnswer) -> Data:
     """The data known before the first answer, in the browser's format."""
     data: Data = to_builtins(known)
     return {
@@ -159,23 +159,29 @@ def _known_data(known: ExplorePageAnswer) -> Data:
 
 
 def _component_data(path: str, state: State, question: Question, writes_target: bool) -> Data:
-    """The component's data from Streamlit, in addition to the engine's.
-
-    A text of None stays None if the model writes it, so that it follows the source.
-    """
-    settings = {name: getattr(question, name) for name in SIDEBAR_FIELDS}
-    choice = {name: item for name, item in to_builtins(state).items() if name not in SIDEBAR_FIELDS}
-    choice |= {"text": state.text if writes_target else question.text, "source": question.source}
+    """The component's data from Streamlit, in addition to the engine's."""
     return {
+        **choice_data(state, question, writes_target),
         "api": API,
-        "state": choice,
-        "settings": settings,
         "serial": report_serial(),
         "takes_focus": was_just_opened(question.model),
         "first_tasks": first_tasks_json({model.name for model in available_models()}),
         "link_settings": {name: getattr(current_state(), name) for name in SIDEBAR_FIELDS},
         **shared_page(path, question.model),
         "pause": CHARTS_PAUSE if st.session_state.get("numbers") else LONG_PAUSE,
+    }
+
+
+def choice_data(state: State, question: Question, writes_target: bool) -> Data:
+    """The choices.
+
+    A text of None stays None if the model writes it, so that it follows the source.
+    """
+    choice = {name: item for name, item in to_builtins(state).items() if name not in SIDEBAR_FIELDS}
+    choice |= {"text": state.text if writes_target else question.text, "source": question.source}
+    return {
+        "state": choice,
+        "settings": {name: getattr(question, name) for name in SIDEBAR_FIELDS},
     }
 
 

@@ -12,13 +12,14 @@ from headlight_app.contract.state import Values
 
 @dataclass(frozen=True)
 class Tab:
-    """One panel, opened by a part of the picture: its `title`, and the path of its `html` in the package.
+    """One panel, opened by a part of the picture: its `title`, the path of its `html` in the package, and its `route`.
 
     `explore/frontend/panels.ts` names the module that draws it.
     """
 
     title: str
     html: str
+    route: str
 
 
 TABS: Registry[Tab] = Registry(
@@ -27,18 +28,22 @@ TABS: Registry[Tab] = Registry(
         "heads": Tab(
             "Heads",
             "ui/frontend/heads/heads_tab.html",
+            "head_view",
         ),
         "walkthrough": Tab(
             "Step by step",
             "explore/frontend/walkthrough/walkthrough_tab.html",
+            "walkthrough",
         ),
         "layers": Tab(
             "Layers",
             "explore/frontend/layers/layers_tab.html",
+            "analysis",
         ),
         "tokens": Tab(
             "Tokens and vectors",
             "explore/frontend/tokens/tokens_tab.html",
+            "input_vectors",
         ),
     },
 )
@@ -46,7 +51,7 @@ TABS: Registry[Tab] = Registry(
 
 def tabs_json(tabs: Mapping[str, Tab]) -> list[Values]:
     """Tabs in the browser's format."""
-    return [{"name": name, "title": tab.title} for name, tab in tabs.items()]
+    return [{"name": name, "title": tab.title, "route": tab.route} for name, tab in tabs.items()]
 
 
 def tab_panel(tab: str, html: str) -> str:

@@ -27,7 +27,7 @@ _NO_DIFFERENCE = "."  # two equal sides
 _VARIANT_FIELDS = Variant.__struct_fields__  # each is one parameter
 _PAGES_OWN = ("generated", "side_b", "course_inputs", "lesson_work")  # omitted if too long
 _POSITION_FIELDS = ("masked_positions", "pinned", "channels")
-_KNOWN_NAMES: Mapping[str, Collection[str]] = {
+KNOWN_NAMES: Mapping[str, Collection[str]] = {
     "head_reduction": HEAD_REDUCTIONS, "plot": ("", *PLOTS), "colour_range": COLOUR_RANGES
 }  # fmt: skip
 
@@ -53,7 +53,7 @@ def _omitted(state: State) -> set[str]:
 def decode_state(query: Mapping[str, str]) -> State:
     """The state of parameters; unknown names and invalid values count as absent."""
     given = {name: query[name] for name in State.__struct_fields__ if name in query and name != "variant"}
-    known = {name: text for name, text in given.items() if text in _KNOWN_NAMES.get(name, (text,))}
+    known = {name: text for name, text in given.items() if text in KNOWN_NAMES.get(name, (text,))}
     variant = {name: query[name] for name in _VARIANT_FIELDS if name in query}
     choices = {name: _decode(name, text) for name, text in known.items()}
     return DEFAULT_STATE.change(**choices, variant=decode_variant(variant))

@@ -63,6 +63,11 @@ class Component:
             html = html.replace(comment, part)
         return html
 
+    @property
+    def stylesheet(self) -> str:
+        """Its style sheets as one."""
+        return "\n".join(map(read, (*self.styles, *LAST_STYLES)))
+
     def reported(self) -> Data:
         """Its last report."""
         return reported(self.key)
@@ -89,6 +94,6 @@ def _registered(component: Component) -> Callable[..., Any]:
     return st.components.v2.component(
         f"headlight_{component.key}",
         html=component.markup,
-        css="\n".join(map(read, (*component.styles, *LAST_STYLES))),
+        css=component.stylesheet,
         js=SCRIPT.format(folder=folder(), script=PAGE, key=component.key),
     )

@@ -10,6 +10,7 @@ import torch
 
 from headlight.errors import ConfigError
 from headlight.live.lowering import lower
+from headlight.live.pieces import pieces_of
 from headlight.live.program import hidden_program, logits_program
 from headlight.live.weights import Precision, WeightTable
 from headlight.nn.output_heads import PredictionHead, SequenceClassifier
@@ -27,7 +28,7 @@ class Plan:
 
     `hidden` are those from ids to the residual stream after the final norm, by positional encoding; `encoding` is the
     model's own. `logits` is None without an output head; `answers` is the number of logits of each row, or of the whole
-    text if `is_pooled`.
+    text if `is_pooled`. `pieces` are the programs of its parts.
     """
 
     encoding: str
@@ -37,12 +38,13 @@ class Plan:
     hidden: Mapping[str, Program]
     logits: Program | None
     is_pooled: bool
+    pieces: Mapping[str, Program]
     weights: WeightTable
 
     def files(self, precision: Precision = "float32") -> tuple[dict[str, Any], bytes]:
         """The plan as JSON (`PlanFile` in engine/types.ts), and the bytes of the weights."""
         told, numbers = self.weights.file(precision)
-        fields = ("encoding", "context_length", "vocabulary_size", "answers", "hidden", "logits", "is_pooled")
+        fields = ("encoding", "context_length", "vocabulary_size", "answers", "hidden", "logits", "is_pooled", "pieces")
         return {name: getattr(self, name) for name in fields} | {"weights": told}, numbers
 
 
@@ -52,7 +54,7 @@ def plan_of(model: Transformer, encodings: Iterable[str] = ENCODINGS) -> Plan:
     Raises ConfigError, with the reason, for a model that cannot become one.
     """
     config, weights = model.config, WeightTable()
-    _require_readable(model)
+    require_readable(model)
     require_any_length(config)
     own = config.positional_encoding
     hidden = {own: _hidden(model, weights)}
@@ -62,11 +64,12 @@ def plan_of(model: Transformer, encodings: Iterable[str] = ENCODINGS) -> Plan:
     head, is_pooled = model.output_head, isinstance(model.output_head, SequenceClassifier)
     answers = head.projection.out_features if isinstance(head, PredictionHead) else 0
     logits = lower(logits_program(model), weights) if answers else None
-    return Plan(own, config.context_length, config.vocabulary_size, answers, hidden, logits, is_pooled, weights)
+    pieces = pieces_of(model, weights)
+    return Plan(own, config.context_length, config.vocabulary_size, answers, hidden, logits, is_pooled, pieces, weights)
 
 
-def _require_readable(model: Transformer) -> None:
-    """Raise ConfigError for a model that the engine does not run."""
+def require_readable(model: Transformer) -> None:
+    """Raise ConfigError for a model that is no decoder or encoder of texts, or that the engine does not run."""
     config = model.config
     if config.has_cross_attention:
         raise ConfigError("A live page shows models with one stack; this encoder-decoder has two.")

@@ -58,22 +58,24 @@ class Logits(nn.Module):
 
 def hidden_program(model: Transformer) -> ExportedProgram:
     """The program of `Hidden` for texts of any length."""
-    return _exported(Hidden(model), model, ids=_ids(model))
+    return program_of(Hidden(model), model, ids=ids_of(model))
 
 
 def logits_program(model: Transformer) -> ExportedProgram:
     """The program of `Logits` for any number of rows."""
-    ids = _ids(model)
+    ids = ids_of(model)
     with torch.no_grad():
         final = torch.zeros_like(model.encode_hidden(ids))
-    return _exported(Logits(model), model, final_residual=final, ids=ids)
+    return program_of(Logits(model), model, final_residual=final, ids=ids)
 
 
-def _ids(model: Transformer) -> Tensor:
+def ids_of(model: Transformer) -> Tensor:
+    """The ids of an example."""
     return torch.zeros(1, min(EXAMPLE_LENGTH, model.config.context_length), dtype=torch.long)
 
 
-def _exported(module: nn.Module, model: Transformer, **inputs: Tensor) -> ExportedProgram:
+def program_of(module: nn.Module, model: Transformer, **inputs: Tensor) -> ExportedProgram:
+    """The program of a module whose inputs have a vector or an id for each token, for any number of tokens."""
     limit = model.config.context_length
     length = {1: Dim("length", max=limit)} if limit > 1 else None
     try:

@@ -75,8 +75,12 @@ def answer_place(trace: Trace, position: int) -> tuple[str, str | None]:
 
 
 def _likeliest(before: Float[np.ndarray, " answer"], after: Float[np.ndarray, " answer"]) -> list[int]:
-    """The candidates with the largest numbers before or after the changes, sorted by the number after."""
+    """The candidates with the largest numbers before or after the changes, sorted by the number after.
+
+    Among equal ones the earlier are kept.
+    """
     larger = np.maximum(before, after)
     count = min(MAX_CANDIDATES, len(larger))
-    top = np.argpartition(-larger, count - 1)[:count]
+    least = np.partition(larger, -count)[-count]
+    top = np.concatenate([np.flatnonzero(larger > least), np.flatnonzero(larger == least)])[:count]
     return sorted(map(int, top), key=lambda answer: (-after[answer], -before[answer], answer))

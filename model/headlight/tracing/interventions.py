@@ -35,7 +35,7 @@ from headlight.tracing.transformer_lens import native_edit
 _EDIT_PATTERN = re.compile(r"([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+))?")
 _RANGE_PATTERN = re.compile(r"\s*(?:(\d{1,9})|(\d{0,9}):(\d{0,9}))\s*")
 _LAYER_PATTERN = re.compile(r"\.(\d+)\.")
-_SYNTAX_HINT = "An edit has the form PATH[INDEX]=OPERATION:NUMBER, as in decoder.1.self.weights[3]=set:0."
+EDIT_SYNTAX = "An edit has the form PATH[INDEX]=OPERATION:NUMBER, as in decoder.1.self.weights[3]=set:0."
 MAX_MAGNITUDE = 1e38  # of the number in an edit: within float32
 Range = tuple[int, int | None]
 
@@ -136,13 +136,13 @@ class Intervention:
         """Parse the text form. Raises EditError or UnknownNameError with a sentence about the fault."""
         match = _EDIT_PATTERN.fullmatch(text.strip())
         if not match:
-            raise EditError(f"{text!r} is not an edit. {_SYNTAX_HINT}")
+            raise EditError(f"{text!r} is not an edit. {EDIT_SYNTAX}")
         path, index, operation, number = match.groups()
         axes = hook_point_of(path).axes
         takes_number = EDIT_OPERATIONS[operation].takes_number
         if takes_number != (number is not None):
             needs = "needs a number" if takes_number else "takes no number"
-            raise EditError(f"{operation!r} {needs}, but {text!r} gives {number or 'none'}. {_SYNTAX_HINT}")
+            raise EditError(f"{operation!r} {needs}, but {text!r} gives {number or 'none'}. {EDIT_SYNTAX}")
         ranges = tuple(_parse_range(part, text) for part in index.split(",")) if index else ()
         if len(ranges) > len(axes):
             raise EditError(f"{text!r} counts along {len(ranges)} axes; {path} has {len(axes)}: {', '.join(axes)}.")
@@ -398,6 +398,6 @@ def _parse_number(word: str, text: str) -> float:
         number = math.nan
     if not abs(number) <= MAX_MAGNITUDE:
         raise EditError(
-            f"{word!r} in {text!r} is not a number between -{MAX_MAGNITUDE:g} and {MAX_MAGNITUDE:g}. {_SYNTAX_HINT}"
+            f"{word!r} in {text!r} is not a number between -{MAX_MAGNITUDE:g} and {MAX_MAGNITUDE:g}. {EDIT_SYNTAX}"
         )
     return number

@@ -69,6 +69,18 @@ def native_edit(config: Config, text: str) -> str:
     return f"{native_path(config, place)}{equals}{operation}"
 
 
+def paths_by_name(config: Config) -> dict[str, tuple[str, bool]]:
+    """The path of every name that `native_edit` knows, and whether its index counts the head after the position."""
+    kinds = [*_OF_BLOCKS, *(["hook_resid_post"] if _has_post(config) else [])]
+    of_blocks = (f"blocks.{layer}.{kind}" for layer in ("*", *range(config.layers)) for kind in kinds)
+    paths = {name: _path(config, name) for name in (*_OF_STACK, *of_blocks)}
+    return {
+        name: (path, path.rpartition(".")[2] in _HEAD_AFTER_POSITION)
+        for name, path in paths.items()
+        if not path.endswith(".")
+    }
+
+
 def _nearest_names(config: Config, name: str) -> str:
     block = _BLOCK_PATTERN.fullmatch(name)
     if block is None:

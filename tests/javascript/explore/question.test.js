@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HttpServer } from "../../../app/headlight_app/explore/frontend/server.ts";
+import { ExploreQuestions } from "../../../app/headlight_app/explore/frontend/server.ts";
 import { withVariant } from "../../../app/headlight_app/ui/frontend/address.ts";
 import { AS_TRAINED } from "../../../app/headlight_app/ui/frontend/contract.ts";
 import { Questions } from "../../../app/headlight_app/ui/frontend/questions.ts";
@@ -56,7 +56,7 @@ test("requests for all heads are numbered, and only the newest is answered", asy
 test("other requests are about the answer on the screen, with details beside the question", (context) => {
   const sent = requests(context);
   const { state } = createPage({ text: "The dog sits" });
-  const server = new HttpServer("/api", state, () => {});
+  const server = new ExploreQuestions("/api", state, () => {});
   assert.equal(server.get("input_vectors", {}), null);
   assert.equal(server.get("layer_numbers", { query: 2 }), null);
   context.mock.timers.tick(1);

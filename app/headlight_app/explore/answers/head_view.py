@@ -94,7 +94,7 @@ def head_view(resolved: ResolvedQuestion, choice: HeadChoice) -> HeadView:
         top_mass_mask(values, choice.top_mass / 100) if cuts_rows else np.ones(values.shape, dtype=bool)
         for values in (combined, head_values.values)
     )
-    rules = [*filter(None, [description, quantity.note(request)]), *head_values.rules]
+    rules = [*filter(None, [description, quantity.note(resolved.config, attention_group)]), *head_values.rules]
     if len(heads) > 1 and not quantity.of_all_heads:
         rules.append(f"{'mean' if choice.head_reduction == 'mean' else 'largest'} of {len(heads)} heads")
     if cuts_rows:

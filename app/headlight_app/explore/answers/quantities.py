@@ -74,7 +74,8 @@ class Quantity:
     "linear". An `additive` quantity can be summed over the tokens of a word, and limited to its largest values;
     `join_keys` computes it for whole words if it is not a plain sum. The value of a `hook_point` can be recomputed for
     one region of a long text; other quantities need all heads of a layer. A quantity `of_all_heads` is the same for
-    each head. `note` names the parts of a model it ignores, `exists` says whether a model has it.
+    each head. `note` names the parts of a model it ignores, `exists` says whether a model has it; `require` raises a
+    HeadlightError, with the reason, for a model in which it cannot be computed.
     """
 
     title: str
@@ -88,8 +89,9 @@ class Quantity:
     hook_point: str = ""
     is_masked: bool = True
     of_all_heads: bool = False
-    note: Callable[[QuantityRequest], str] = lambda request: ""
+    note: Callable[[Config, AttentionGroup], str] = lambda config, group: ""
     exists: Callable[[Config], bool] = lambda config: True
+    require: Callable[[Config], None] = lambda config: None
 
 
 def _recorded(hook_point: str, is_masked: bool = True) -> Compute:
@@ -126,17 +128,17 @@ def _moved(request: QuantityRequest, layer: int) -> HeadArrays:
     return moved_values(request.resolved.model, traced, path).length, _weights(request, layer)[1]
 
 
-def has_residual(request: QuantityRequest) -> bool:
+def has_residual(config: Config) -> bool:
     """Whether the model has residual connections."""
-    return NORM_PLACEMENTS[request.resolved.config.norm_placement].has_residual
+    return NORM_PLACEMENTS[config.norm_placement].has_residual
 
 
 def _rollout(request: QuantityRequest, layer: int) -> HeadArrays:
     if request.attention_group.kind != "self":
         raise EditError("Rollout follows a text through its own attention; attention to another text has none.")
-    require_attention_alone(request.resolved.config, "attention rollout")
+    QUANTITIES["rollout"].require(request.resolved.config)
     weights = request.resolved.trace.attention(stack=request.attention_group.stack)
-    rollout_weights = attention_rollout(weights, has_residual(request))[layer]
+    rollout_weights = attention_rollout(weights, has_residual(request.resolved.config))[layer]
     per_head = np.broadcast_to(rollout_weights, (request.attention_group.heads, *rollout_weights.shape))
     return per_head, per_head > 0
 
@@ -148,12 +150,11 @@ def _contacts(request: QuantityRequest, layer: int) -> HeadArrays:
     return per_head, per_head > 0
 
 
-def _rollout_note(request: QuantityRequest) -> str:
+def _rollout_note(config: Config, group: AttentionGroup) -> str:
     """The parts of this model that a rollout ignores."""
-    config = request.resolved.config
-    if not has_residual(request):
+    if not has_residual(config):
         return "without a residual stream, because this model has no residual connections"
-    reads_source = config.has_cross_attention and request.attention_group.stack == "decoder"
+    reads_source = config.has_cross_attention and group.stack == "decoder"
     return "without what attention to the source brings" if reads_source else ""
 
 
@@ -259,6 +260,7 @@ QUANTITIES: Registry[Quantity] = Registry(
             scale="probability",
             of_all_heads=True,
             note=_rollout_note,
+            require=lambda config: require_attention_alone(config, "attention rollout"),
         ),
         "contacts": Quantity(
             "Contacts",

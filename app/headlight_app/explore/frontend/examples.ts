@@ -5,10 +5,12 @@ import { remembered } from "../../ui/frontend/dom/memory.ts";
 import { codeWeights } from "../../ui/frontend/heads/query_key_order.ts";
 import { currentGroup } from "../../ui/frontend/state/head_selection.ts";
 import { fitHeights } from "../../ui/frontend/text_box.ts";
+import { offeredTabs } from "./offered.ts";
 import { changeInWords } from "./prediction/what_changed.ts";
 import type { ExampleAnswer, ExplorePage } from "./types.ts";
 
 const EVERY_PART = "Every part is interactive: click one to open it below.";
+const HEADS_ALONE = "Click the heads of a layer to open them below.";
 
 const memory = remembered(() => ({ chosen: null as ExampleAnswer | null }));
 
@@ -59,7 +61,8 @@ export function drawHint(page: ExplorePage, tab: string) {
   const hint = (tab === "heads" && example?.hint) || "";
   const change = changeInWords(page);
   const place = page.view.elements.hint;
-  place.textContent = change || hint || EVERY_PART;
+  const opens = offeredTabs(page).length === page.state.catalogue.tabs.length ? EVERY_PART : HEADS_ALONE;
+  place.textContent = change || hint || opens;
   place.title = change; // the line may be too short for it
   place.classList.toggle("telling", Boolean(change));
 }

@@ -1,6 +1,7 @@
-// Explore's requests to the server, without Streamlit: one packed answer for each question.
+// Explore's requests, without Streamlit: one packed answer for each question, from the server or from the browser.
 
-import { askRoute, post } from "../../ui/frontend/server.ts";
+import type { Api } from "../../ui/frontend/server.ts";
+import { askRoute, backendOf, post } from "../../ui/frontend/server.ts";
 import { signalUrl } from "../../ui/frontend/signal_gallery/signal_gallery.ts";
 import type { AttentionGroup, Details, Found, Refusable, Routes } from "../../ui/frontend/types.ts";
 import type { Packed } from "../../ui/frontend/wire.ts";
@@ -9,11 +10,12 @@ import type { ExploreState } from "./state.ts";
 import type { ExploreAnswer, ExplorePage, ExploreServer } from "./types.ts";
 
 const CACHE_SIZE = 48; // requests per answer
+const UNANSWERED: Found = { meta: { error: "This page cannot answer that." }, numbers: new Float32Array() };
 
 type Entry = { found: Found | null; revision: number };
 
-export class HttpServer implements ExploreServer {
-  api: string;
+export class ExploreQuestions implements ExploreServer {
+  api: Api;
 
   #state;
   #onArrival;
@@ -21,11 +23,19 @@ export class HttpServer implements ExploreServer {
   /** The requests about an answer, by route and parameters. */
   #details: WeakMap<ExploreAnswer, Map<string, Entry>> = new WeakMap();
 
-  /** @param api address of the routes @param onArrival called when the answer to a `get` has arrived */
-  constructor(api: string, state: ExploreState, onArrival: (route: string, details: object) => void) {
+  /** @param onArrival called when the answer to a `get` has arrived */
+  constructor(api: Api, state: ExploreState, onArrival: (route: string, details: object) => void) {
     this.api = api;
     this.#state = state;
     this.#onArrival = onArrival;
+  }
+
+  answers(route: string) {
+    return backendOf(this.api).answers(route);
+  }
+
+  get patches() {
+    return backendOf(this.api).patches;
   }
 
   /** Aborts all requests. */
@@ -65,6 +75,7 @@ export class HttpServer implements ExploreServer {
     details: Details<Routes[Name]["request"]>,
     wait = 0,
   ): Found<Routes[Name]["answer"]> | null {
+    if (!this.answers(route)) return UNANSWERED as Found<Routes[Name]["answer"]>;
     const { answer, revision } = this.#state;
     const known = this.#details.get(answer) ?? new Map();
     this.#details.set(answer, known);

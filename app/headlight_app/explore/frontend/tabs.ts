@@ -3,6 +3,7 @@
 import { remembered } from "../../ui/frontend/dom/memory.ts";
 import { table } from "../../ui/frontend/dom/table.ts";
 import { drawHint } from "./examples.ts";
+import { offeredTabs } from "./offered.ts";
 import * as panels from "./panels.ts";
 import type { ExploreAnswer, ExplorePage, Tab } from "./types.ts";
 
@@ -13,7 +14,7 @@ const memory = remembered((_: ExplorePage) => new Map() as Map<string, ExploreAn
 
 /** The name of the open tab. */
 export function activeTab(page: ExplorePage) {
-  const { tabs } = page.state.catalogue;
+  const tabs = offeredTabs(page);
   return (tabs.find(({ name }) => name === page.state.choice.tab) ?? tabs[0]).name;
 }
 

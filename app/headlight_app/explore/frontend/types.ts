@@ -1,8 +1,10 @@
 // The data from Streamlit, and the page's own types; the server's answers are in the contracts.
 
+import type { LinkPlace } from "../../ui/frontend/address.ts";
 import type { Reporter } from "../../ui/frontend/bridge.ts";
 import type { Question, State } from "../../ui/frontend/contract.ts";
 import type { SharedPage, ShownDrawing } from "../../ui/frontend/export/types.ts";
+import type { Api } from "../../ui/frontend/server.ts";
 import type { Term } from "../../ui/frontend/terms.ts";
 import type {
   Catalogue,
@@ -46,6 +48,8 @@ export interface FirstTaskRow {
 export interface TabRow {
   name: string;
   title: string;
+  /** What answers its question. */
+  route: keyof Routes;
 }
 
 export interface ExploreCatalogue
@@ -63,14 +67,16 @@ export interface ExploreCatalogue
   link_settings: Settings;
 }
 
-/** The data from Streamlit. */
+/** The data from Streamlit, or of a live page. */
 export interface ExploreData extends ExploreCatalogue {
-  api: string;
+  api: Api;
   state: ToldChoice;
   settings: Settings;
   serial: number;
   /** Milliseconds after the last change before Streamlit is notified. */
   pause: number;
+  /** Where the page is no server's: the fragment. */
+  link_place?: LinkPlace;
 }
 
 export interface ExploreAnswer extends TraceAnswer {
@@ -81,7 +87,8 @@ export interface ExploreAnswer extends TraceAnswer {
 export type StepWith<Value extends StepValueAnswer> = Omit<StepAnswer, "values"> & { values: Value[] };
 
 export interface ExploreServer extends Server {
-  readonly api: string;
+  readonly api: Api;
+  readonly patches: boolean;
   get<Name extends keyof Routes>(
     route: Name,
     details: Details<Routes[Name]["request"]>,

@@ -9,14 +9,19 @@ export type State = Record<string, unknown>; // all choices, by their names in a
 /** What to write: `settings` are the choices that only Streamlit changes. See `addressQuery`. */
 type Linked = { state: State; settings: State };
 
+/** Where a link has its parameters: in the query, which a server reads, or in the fragment. */
+export type LinkPlace = "search" | "hash";
+
 /** Writes the choices into the address. */
 export class AddressBar {
   #state;
+  #place;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @param state what to write now */
-  constructor(state: () => Linked) {
+  constructor(state: () => Linked, place: LinkPlace = "search") {
     this.#state = state;
+    this.#place = place;
   }
 
   /** Call after a choice: the address follows in a moment. */
@@ -29,12 +34,13 @@ export class AddressBar {
   write() {
     this.cancel();
     const { state, settings } = this.#state();
-    const written = Object.fromEntries(new URLSearchParams(location.search));
+    const written = Object.fromEntries(new URLSearchParams(location[this.#place].slice(1)));
     const query = addressQuery({ ...state, ...settings });
     if (query === null || query === addressQuery(written, {})) return;
     const usual = parameters({ ...DEFAULT_STATE });
     if (Object.entries(parameters(settings)).some(([name, value]) => value !== (written[name] ?? usual[name]))) return;
-    history.pushState(history.state, "", query ? `${location.pathname}?${query}` : location.pathname);
+    const sign = this.#place === "hash" ? "#" : "?";
+    history.pushState(history.state, "", query ? `${location.pathname}${sign}${query}` : location.pathname);
   }
 
   cancel() {

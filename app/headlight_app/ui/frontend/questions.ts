@@ -1,7 +1,7 @@
 // Requests of every page: only the newest counts, and an error is shown above the older answer.
 
 import { sentenceNodes } from "./dom/dom.ts";
-import type { Unanswered } from "./server.ts";
+import type { Api, Unanswered } from "./server.ts";
 import { clientId, failureText, isAbort, post, tellWaiting } from "./server.ts";
 import type { Refusable, Replaced, Routes } from "./types.ts";
 import type { Packed } from "./wire.ts";
@@ -14,8 +14,7 @@ export class Questions {
   #number = 0;
   #asking: AbortController | null = null;
 
-  /** @param api address of the routes */
-  constructor(api: string) {
+  constructor(api: Api) {
     this.#api = api;
   }
 

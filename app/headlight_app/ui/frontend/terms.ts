@@ -2,6 +2,7 @@
 
 import { createElement } from "./dom/dom.ts";
 
+/** Without a chapter there is no screen of the course that explains more. */
 export type Term = { sentence: string; chapter: string; screen: string };
 
 /**
@@ -13,9 +14,10 @@ export function createTermLine(terms: Term[], beforeLeaving: () => void = () => 
 }
 
 function createTerm({ sentence, chapter, screen }: Term, beforeLeaving: () => void, token: string) {
-  const link = createElement("a");
+  const link = createElement(chapter ? "a" : "span");
   const [before, after] = sentence.split("{token}");
   link.append(before, ...(after === undefined ? [] : [createElement("bdi", "token", token), after]));
+  if (!(link instanceof HTMLAnchorElement)) return link;
   link.title = "How it works: a screen of the course";
   link.href = courseAddress(location.search, chapter, screen);
   link.onclick = () => {

@@ -173,8 +173,10 @@ export type Details<Asked> = Omit<Asked, "question" | "client_id" | "request_num
 /** The routes that drawings of heads use. */
 export type HeadRoutes = Pick<ExploreRoutes, "head_view" | "head_metrics" | "query_key_weights" | "qk_projection">;
 
-/** The source of answers: the network, or a saved page. */
+/** The source of answers: the network, the browser itself, or a saved page. */
 export interface Server {
+  /** Whether it answers a route; what needs another one is left out. */
+  answers(route: string): boolean;
   /** The answer of a route; null until it arrives, which redraws the page. `wait` is in milliseconds. */
   get<Name extends keyof HeadRoutes>(
     route: Name,
@@ -226,6 +228,8 @@ export interface CanvasStyle {
 export interface Plot {
   /** The element to draw on; by default the canvas. */
   element?: "prose" | "sheet";
+  /** The route without whose answer there is no such plot. */
+  needs?: keyof HeadRoutes;
   draw(page: Page, matrix: HeadMatrix, width: number, canvas: HTMLCanvasElement): void;
   /** Repaints only marks. */
   mark?(page: Page, matrix: HeadMatrix): void;

@@ -13,13 +13,27 @@ export function unpack<Meta = Record<string, unknown>>(buffer: ArrayBuffer): Pac
   return { meta, start: Math.ceil((4 + length) / 4) * 4, buffer };
 }
 
+/** An answer in this format. */
+export function pack(meta: object, numbers: Uint8Array): ArrayBuffer {
+  const text = new TextEncoder().encode(JSON.stringify(meta));
+  const start = Math.ceil((4 + text.length) / 4) * 4;
+  const packed = new Uint8Array(start + numbers.length);
+  new DataView(packed.buffer).setUint32(0, text.length, true);
+  packed.set(text, 4);
+  packed.set(numbers, start);
+  return packed.buffer;
+}
+
 /** As many complete float32 as there are; fewer than four bytes may be left at the end. */
 export function readFloats(buffer: ArrayBuffer, start: number) {
   return new Float32Array(buffer, start, Math.floor((buffer.byteLength - start) / 4));
 }
 
 export function fromBase64(base64: string) {
-  return Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
+  const signs = atob(base64);
+  const bytes = new Uint8Array(signs.length);
+  for (let at = 0; at < signs.length; at++) bytes[at] = signs.charCodeAt(at); // of a model there are millions
+  return bytes;
 }
 
 export async function inflate(base64: string) {

@@ -22,6 +22,7 @@ from headlight.nn.experts import MixtureOfExperts
 from headlight.nn.hooks import HOOK_POINTS, QUERY_KEY_HOOK_POINTS
 from headlight.nn.layers import FEED_FORWARDS, MLP, GatedMLP, soft_cap
 from headlight.nn.positional_encodings import PositionalEncoding
+from headlight.nn.stack import ResidualConnection
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tracing.recompute import recompute_attention
 from headlight.tracing.recording import to_numpy
@@ -69,11 +70,13 @@ class _Walkthrough:
         self.key_path = model.config.key_value_path(path)
         self.key_attention, _ = attention_at(model, self.key_path)
         stack, layer, _ = path.split(".")
-        self.feed_forward = model.stack(stack).blocks[int(layer)].feed_forward
+        block = model.stack(stack).blocks[int(layer)]
+        self.feed_forward = block.feed_forward
         self.activation = FEED_FORWARDS[model.stack(stack).config.feed_forward].title
         self.is_sparse = model.config.for_path(path).activation_sparsity > 0
         self.embedding_activation = model.config.layer_embedding.activation
         self.kind, self.layer = path.rpartition(".")[2], path.rpartition(".")[0]
+        self.residual_connection: ResidualConnection = getattr(block, f"{self.kind}_attention_residual")
         self.attention_function: AttentionFunction = self.attention.attention_function
         self.key_value_head = head // self.attention.group_size
         self._check()
@@ -126,7 +129,8 @@ class _Walkthrough:
         residual = self.trace[f"{self.layer}.{before}"][self.query]
         x = self._value("input")
         other = x if self.kind == "self" else self.trace["encoder.final_residual"]
-        is_unnormed = np.array_equal(residual, x[self.query])
+        stream = torch.tensor(residual)[None, None]
+        is_unnormed = self.residual_connection.sublayer_input(stream) is stream
         formula = "x_{i} = h_{i}" if is_unnormed else "x_{i} = Norm(h_{i})"
         if self.kind == "cross":
             formula += ",   x_{j} = encoder output of source token j"

@@ -116,6 +116,16 @@ def test_the_steps_follow_for_every_architecture_option(choices: dict[str, Any],
     assert step_named(found, "input").formula.endswith("h_{i}" if same else "Norm(h_{i})")
 
 
+@pytest.mark.parametrize(("placement", "formula"), [("pre", "x_{i} = Norm(h_{i})"), ("post", "x_{i} = h_{i}")])
+@pytest.mark.parametrize("edit", ["decoder.1.residual=set:0", "decoder.1.self.input=add:1"])
+def test_the_input_is_what_the_model_makes_of_the_stream_whatever_edits_say(
+    placement: str, formula: str, edit: str
+) -> None:
+    model = toys.decoder(norm_placement=placement, norm="rmsnorm")
+    [step, *_] = attention_walkthrough(model, traced(model, edit), "decoder.1.self", 0, 2, 1)
+    assert step.formula == formula
+
+
 @pytest.mark.parametrize(
     ("choices", "formula"),
     [

@@ -192,7 +192,7 @@ def _substitute(code: str, attention_group: AttentionGroup, request: QuantityReq
         "other_path": f"{attention_group.path(layer)}.weights",
         "other_head": head,
         "stack": attention_group.stack,
-        "residual": has_residual(request),
+        "residual": has_residual(request.resolved.config),
     }
     for name, value in (values | {"position": request.position, "token": request.token}).items():
         code = code.replace(f"<{name}>", str(value))

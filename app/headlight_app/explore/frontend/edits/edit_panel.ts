@@ -114,7 +114,7 @@ function possibleOperations(page: ExplorePage, { name }: EditableValue) {
   const own = page.state.catalogue.operations.filter(
     ({ hook_points }) => !hook_points.length || hook_points.includes(name),
   );
-  return [...own, PATCH];
+  return page.server.patches ? [...own, PATCH] : own;
 }
 
 function chosenOperation(page: ExplorePage, value: EditableValue, operation: string) {

@@ -67,7 +67,8 @@ export async function offerTour(page: ExplorePage) {
   tour.offered = true;
   const asked = new URLSearchParams(location.search).get("tour") === "1";
   const { presenter, embedded } = page.state.choice;
-  if (presenter || embedded || "task_views" in page.state.catalogue) return;
+  if (presenter || embedded || "task_views" in page.state.catalogue || !page.server.answers("logit_attribution"))
+    return;
   if (!asked && (location.search !== "" || wasSeen())) return;
   const { answer } = page.state;
   const story = await findStory(page).catch(() => null); // no story without the server

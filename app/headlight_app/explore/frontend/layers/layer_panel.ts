@@ -1,6 +1,7 @@
 // Shared by the modules of the tab "Layers": its elements, the open analysis, and the sentence in its place.
 
 import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
+import { offeredAnalyses } from "../offered.ts";
 import type { ExplorePage } from "../types.ts";
 
 /** @param name its data-testid */
@@ -10,7 +11,7 @@ export function layerElement<T extends HTMLElement = HTMLElement>(page: ExploreP
 
 /** The row of the open analysis. */
 export function activeAnalysis(page: ExplorePage) {
-  const { analyses } = page.state.catalogue;
+  const analyses = offeredAnalyses(page);
   return analyses.find(({ name }) => name === page.state.choice.analysis) ?? analyses[0];
 }
 

@@ -9,16 +9,16 @@ import { currentGroup } from "../../../ui/frontend/state/head_selection.ts";
 import { urlPosition } from "../../../ui/frontend/state/token_selection.ts";
 import { answerPosition } from "../analysis/analysis_choice.ts";
 import { drawAnalysis, exportAnalysis } from "../analysis/analysis_views.ts";
+import { offeredAnalyses } from "../offered.ts";
 import type { AnalysisPanel, AnalysisRow, ExplorePage, Tab } from "../types.ts";
 import { activeAnalysis, layerElement, showLayersMessage } from "./layer_panel.ts";
 
 export default { draw: drawLayers, exported: (page) => exportAnalysis(page, activeAnalysis(page)) } as Tab;
 
 function drawLayers(page: ExplorePage) {
-  const { analyses } = page.state.catalogue;
   const open = activeAnalysis(page);
   const place = layerElement(page, "analyses");
-  drawChoices(place, "analysis", optionsOf(analyses), open.name, (analysis) => page.change({ analysis }));
+  drawChoices(place, "analysis", optionsOf(offeredAnalyses(page)), open.name, (analysis) => page.change({ analysis }));
   const lesson = layerElement(page, "layers-lesson");
   lesson.textContent = open.lesson;
   lesson.hidden = !open.lesson;

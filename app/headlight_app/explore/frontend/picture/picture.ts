@@ -20,6 +20,7 @@ import { gridHigh } from "../../../ui/frontend/state/colour_range.ts";
 import { isOff } from "../../../ui/frontend/state/head_ablation.ts";
 import { patternCodes } from "../../../ui/frontend/state/head_matrix.ts";
 import { currentGroup, isSelected } from "../../../ui/frontend/state/head_selection.ts";
+import { offersTab } from "../offered.ts";
 import type { AttentionGroup, ExplorePage, Token } from "../types.ts";
 import type { Block, Part, Row } from "./parts.ts";
 import { headAt, isOpen, miniatures, partChoice, pictureRows } from "./parts.ts";
@@ -37,9 +38,10 @@ const SIZES = [
 const INPUT = { line: 13, rows: 7 }; // pixels per line, and the maximum number of rows
 const GAP = 8;
 const LOWEST = 2 / 3; // of the window's height, where what a click opens may begin
-const NAMES: Partial<Record<Part["kind"], string>> = table({
-  input: "tokens → vectors + positions",
-  prediction: "prediction by layer",
+/** The names of parts, and what is left of them where the tab that they open is absent. */
+const NAMES: Partial<Record<Part["kind"], { tab: string; name: string; alone: string }>> = table({
+  input: { tab: "tokens", name: "tokens → vectors + positions", alone: "tokens" },
+  prediction: { tab: "layers", name: "prediction by layer", alone: "prediction" },
 });
 
 const memory = remembered((_: ExplorePage) => ({
@@ -101,7 +103,7 @@ function createBlock(page: ExplorePage, { first, last, parts }: Block) {
 
 function createPart(page: ExplorePage, part: Part, canvas: HTMLCanvasElement | null) {
   const button = createElement("button", `part ${part.kind}`, [], { testid: partName(part) });
-  const name = NAMES[part.kind];
+  const name = nameOf(page, part);
   if (name) button.append(createElement("span", "name", name));
   if (canvas) button.append(canvas);
   canvas?.setAttribute("aria-hidden", "true");
@@ -121,7 +123,8 @@ function partName({ kind, stack, attention, layer }: Part) {
 function choiceOf(page: ExplorePage, part: Part) {
   const { attention_groups, predictions } = page.state.answer;
   const answering = attention_groups.some(({ stack }) => stack === "decoder") ? "decoder" : "encoder";
-  return partChoice(part, { answers: part.stack === answering, predicts: predictions.length > 0 });
+  const choice = partChoice(part, { answers: part.stack === answering, predicts: predictions.length > 0 });
+  return choice?.tab && offersTab(page, choice.tab) ? choice : null;
 }
 
 /** Opens a part below the picture, and brings it into sight. */
@@ -163,12 +166,17 @@ function drawPart(page: ExplorePage, { part, button, canvas }: Drawn) {
   button.closest(".block")?.classList.toggle("open", part.kind === "heads" && part.layer === choice.layer);
   button.disabled = !choiceOf(page, part);
   const words = partWords(page, part);
-  const name = NAMES[part.kind];
+  const name = nameOf(page, part);
   button.ariaLabel = name ? `${name}: ${words}` : words;
   button.title = words;
   if (part.kind === "input" && canvas) drawInput(page, part, canvas);
   if (part.kind === "heads" && canvas) drawHeads(page, part, canvas);
   if (part.kind === "prediction") drawAnswer(page, button);
+}
+
+function nameOf(page: ExplorePage, { kind }: Part) {
+  const named = NAMES[kind];
+  return named && (offersTab(page, named.tab) ? named.name : named.alone);
 }
 
 /** The label of a part: what it is, and what a click opens. */
@@ -179,9 +187,11 @@ function partWords(page: ExplorePage, part: Part) {
   if (kind === "input")
     return `${count} ${count === 1 ? "token becomes a vector" : "tokens become vectors"} with positions`;
   if (kind === "heads") return `Layer ${layer}: what its ${heads} heads look at`;
-  if (kind === "network") return `Feed-forward of layer ${layer}: what its neurons add to the prediction`;
+  const opens = offersTab(page, "layers");
+  if (kind === "network")
+    return `Feed-forward of layer ${layer}${opens ? ": what its neurons add to the prediction" : ""}`;
   if (kind === "layers") return `Layer ${layer}, and its neighbours`;
-  return "How it takes shape from layer to layer";
+  return opens ? "How it takes shape from layer to layer" : "The likeliest answer";
 }
 
 export function tokensOf(page: ExplorePage, stack: string): Token[] {
@@ -250,7 +260,8 @@ function drawInput(page: ExplorePage, { stack }: Part, canvas: HTMLCanvasElement
   const first = tokens.length - shown;
   const lines = shown + (first ? 1 : 0);
   const { tokens: words, vector, positions } = sizesOf(page);
-  const width = words + GAP + vector + GAP + positions;
+  const strips = page.server.answers("input_vectors") ? stripsBehind(words, vector, positions) : [];
+  const width = strips.reduce((end, [x, wide]) => Math.max(end, x + wide), words);
   const { paper } = memory(page);
   const context = hidpiContext(paper, width, lines * INPUT.line);
   context.font = `12px ${font}`;
@@ -262,10 +273,6 @@ function drawInput(page: ExplorePage, { stack }: Part, canvas: HTMLCanvasElement
     const [position, y] = [first + line, (line + (first ? 1 : 0)) * INPUT.line];
     context.fillStyle = position === tokens.length - 1 ? ink : quiet;
     context.fillText(truncateText(context, inlineText(tokens[position].text), words), words, y + INPUT.line / 2);
-    const strips = [
-      [words + GAP, vector],
-      [words + 2 * GAP + vector, positions],
-    ];
     context.fillStyle = raised;
     for (const [x, wide] of strips) context.fillRect(x, y + 1, wide, INPUT.line - 2);
     if (!vectors) continue;
@@ -275,6 +282,14 @@ function drawInput(page: ExplorePage, { stack }: Part, canvas: HTMLCanvasElement
     });
   }
   blit(paper, canvas);
+}
+
+/** Where the strips of a vector and of a position begin, and their widths. */
+function stripsBehind(words: number, vector: number, positions: number) {
+  return [
+    [words + GAP, vector],
+    [words + 2 * GAP + vector, positions],
+  ];
 }
 
 /** The likeliest answer; the panel of predictions shows them all, and reads them out. */

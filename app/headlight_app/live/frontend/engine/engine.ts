@@ -5,7 +5,7 @@ import { openKernel } from "./kernel.ts";
 import { type Operators, operatorsOf } from "./operators/operators.ts";
 import { runProgram } from "./program.ts";
 import { Refused } from "./refused.ts";
-import type { Edit, Engine, PlanFile, Trace, Value } from "./types.ts";
+import type { Edit, Engine, PlanFile, Program, Trace, Value } from "./types.ts";
 import { openWeights, type Weight } from "./weights.ts";
 
 const POSITIONS = ".position_ids";
@@ -21,7 +21,16 @@ interface Model {
 export async function openEngine(plan: PlanFile, weights: ArrayBuffer): Promise<Engine> {
   const kernel = await openKernel();
   const model = { plan, operators: operatorsOf(kernel), weights: openWeights(plan, weights, kernel) };
-  return { run: (ids, edit = () => {}, encoding = plan.encoding) => traceOf(model, ids, edit, encoding) };
+  return {
+    run: (ids, edit = () => {}, encoding = plan.encoding) => traceOf(model, ids, edit, encoding),
+    piece: (name, inputs) => pieceOf(model, name, inputs),
+  };
+}
+
+function pieceOf({ plan, operators, weights }: Model, name: string, inputs: Readonly<Record<string, Value>>): Value {
+  if (!Object.hasOwn(plan.pieces, name)) return refuse(`This page cannot compute ${name.slice(0, 40)}.`);
+  const length = inputs.ids?.shape[1] ?? 0;
+  return runProgram(plan.pieces[name] as Program, operators, { inputs, weights, length }, (_, value) => value);
 }
 
 function traceOf(model: Model, ids: readonly number[], edit: Edit, encoding: string): Trace {

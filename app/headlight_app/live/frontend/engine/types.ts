@@ -21,6 +21,8 @@ export interface Trace {
 export interface Engine {
   /** Throws a Refused with a sentence for a text or a change that the model cannot run. */
   run(ids: readonly number[], edit?: Edit, encoding?: string): Trace;
+  /** What a part of the model makes of its inputs (model/headlight/live/pieces.py), which have a batch axis or none. */
+  piece(name: string, inputs: Readonly<Record<string, Value>>): Value;
 }
 
 /** An argument of a step; {length: [a, b]} is a n + b in a text of n tokens. */
@@ -67,5 +69,6 @@ export interface PlanFile {
   readonly hidden: Readonly<Record<string, Program & { readonly positions: readonly PositionLimits[] }>>;
   readonly logits: Program | null;
   readonly is_pooled: boolean;
+  readonly pieces: Readonly<Record<string, Program>>;
   readonly weights: readonly StoredWeight[];
 }

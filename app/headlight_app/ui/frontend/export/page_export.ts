@@ -3,6 +3,7 @@
 import { saveBlob } from "../dom/clipboard.ts";
 import { findByTestId } from "../dom/elements.ts";
 import { formatCount } from "../dom/numbers.ts";
+import type { Api } from "../server.ts";
 import { askRoute, fetchFile } from "../server.ts";
 import { editsInWords } from "../state/provenance.ts";
 import { MAX_TABLE_NUMBERS } from "./contract.ts";
@@ -35,7 +36,7 @@ export class PageExport {
 
   constructor(
     place: ParentNode,
-    api: string,
+    api: Api,
     {
       isReady,
       collect,

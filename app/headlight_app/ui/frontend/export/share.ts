@@ -4,6 +4,7 @@ import { linkAddress, withVariant } from "../address.ts";
 import { OWN_IMAGE_PREFIX } from "../contract.ts";
 import { saveFile } from "../dom/clipboard.ts";
 import { findByTestId } from "../dom/elements.ts";
+import type { Api } from "../server.ts";
 import { askRoute } from "../server.ts";
 import type { ExportProgramRequest, LinkRequest, SharedPage, ShownSide, State } from "../types.ts";
 import { linkNotes } from "./link_notes.ts";
@@ -29,7 +30,7 @@ export class Share {
   #menu;
   #collect;
 
-  constructor(place: ParentNode, api: string, menu: ExportMenu, collect: () => Shared) {
+  constructor(place: ParentNode, api: Api, menu: ExportMenu, collect: () => Shared) {
     this.#api = api;
     this.#menu = menu;
     this.#collect = collect;
@@ -119,7 +120,7 @@ function parseState(text: string) {
 }
 
 /** The Python program that computes the numbers of a page. */
-export async function programOf(api: string, sides: ShownSide[], details?: Omit<ExportProgramRequest, "sides">) {
+export async function programOf(api: Api, sides: ShownSide[], details?: Omit<ExportProgramRequest, "sides">) {
   return (await askRoute(api, "export_program", { sides: sides.map(describeSide), ...details })).meta.python;
 }
 

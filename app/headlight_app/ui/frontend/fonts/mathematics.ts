@@ -1,6 +1,6 @@
 // The font of formulas. It is declared in the document, because browsers ignore @font-face in shadow roots.
 
-const FAMILY = "STIX Two Math"; // as the style sheets call it
+export const FAMILY = "STIX Two Math"; // as the style sheets call it
 let loaded: Promise<unknown> | undefined;
 
 /**

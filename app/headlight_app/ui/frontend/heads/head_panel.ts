@@ -37,7 +37,8 @@ const memory = remembered(() => ({ paper: document.createElement("canvas"), draw
 /** The plots available for the current attention, with their names. */
 function availablePlots(page: Page) {
   const read = keysArePatches(page) ? "image" : keysAreFrames(page) ? "sound" : "text";
-  return page.state.catalogue.plots.filter(({ reads }) => !reads || reads === read);
+  const isAnswered = ({ needs }: Plot) => !needs || page.server.answers(needs);
+  return page.state.catalogue.plots.filter(({ name, reads }) => (!reads || reads === read) && isAnswered(PLOTS[name]));
 }
 
 /** The name of the plot that is open. */

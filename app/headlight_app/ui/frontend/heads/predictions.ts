@@ -56,7 +56,7 @@ function drawCandidate(page: Page, prediction: Prediction, item: Candidate, numb
   const name = createElement("button", "ask-about", [createElement("bdi", "token", visibleText(item.text))]);
   name.dataset.target = String(item.id);
   name.ariaPressed = String(page.state.choice.target_token === item.id);
-  name.title = `Use ${visibleText(item.text)} as the target token for gradients and contributions`;
+  name.title = `Use ${visibleText(item.text)} as the target token, which steps and explanations are about`;
   name.onclick = () => page.change({ target_token: page.state.choice.target_token === item.id ? -1 : item.id });
   const track = createAnswerTrack(prediction, numbers, item.after, changed ? item.before : undefined);
   row.append(name, track, createElement("span", "number", answerNumber(prediction, item.after)));

@@ -22,7 +22,7 @@ type PointsLayout = { all: PlotPoint[]; x0: number; y0: number };
 
 const memory = remembered(() => ({ layout: null as PointsLayout | null }));
 
-export const QUERY_KEY_PLOT: Plot = { draw: drawQueryKeyPlot, tokenAt: pointTokenAt };
+export const QUERY_KEY_PLOT: Plot = { needs: "qk_projection", draw: drawQueryKeyPlot, tokenAt: pointTokenAt };
 
 function drawQueryKeyPlot(page: Page, matrix: HeadMatrix, width: number, canvas: HTMLCanvasElement) {
   const found = page.server.get("qk_projection", planeQuery(page));

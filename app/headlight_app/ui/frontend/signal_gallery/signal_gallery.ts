@@ -3,6 +3,7 @@
 import { OWN_IMAGE_PREFIX } from "../contract.ts";
 import { createButton, createElement } from "../dom/dom.ts";
 import { find } from "../dom/elements.ts";
+import type { Api } from "../server.ts";
 import { failureText, uploadFile } from "../server.ts";
 
 const IMAGE_TYPES = ["image/png", "image/jpeg", "image/webp"];
@@ -10,8 +11,9 @@ const SOUND_TYPE = "audio/wav"; // browsers use different types for WAV files
 
 type GalleryEvents = { choose: (name: string) => void; fail: (sentence: string) => void };
 
-export function signalUrl(api: string, name: string) {
-  return `${api}/image/${encodeURIComponent(name)}`;
+/** The address of an image or a recording; only a server has them. */
+export function signalUrl(api: Api, name: string) {
+  return typeof api === "string" ? `${api}/image/${encodeURIComponent(name)}` : "";
 }
 
 export class SignalGallery {
@@ -24,7 +26,7 @@ export class SignalGallery {
   #player = createElement("audio", "player", [], { controls: true, ariaLabel: "The recording" });
 
   /** @param place the element of signal_gallery.html */
-  constructor(place: HTMLElement, api: string, events: GalleryEvents) {
+  constructor(place: HTMLElement, api: Api, events: GalleryEvents) {
     this.#place = place;
     this.#api = api;
     this.#events = events;

@@ -1,0 +1,1 @@
+"""A tokenizer as JSON for a page without a server."""
