@@ -519,7 +519,7 @@ def show_sizes(resolved: ResolvedQuestion, state: State) -> ShownPage:
                 "app/headlight_app/explore/tabs.py",
                 '        "tokens": Tab(',
                 """\
-        "notes": Tab("Notes", "explore/frontend/notes/notes.html"),
+        "notes": Tab("Notes", "explore/frontend/notes/notes.html", "head_view"),
 """,
                 named="a row in `TABS`",
             ),

@@ -14,7 +14,7 @@ from tests.shown_numbers import odd_numbers
 
 ROOT = Path(__file__).parents[1]
 SHOWN = ("model/headlight", "app/headlight_app")
-# What they write is read in a terminal or in a model's card, with percentages as in 72.0%.
+# What they write is read in a terminal, where columns are aligned, or in a model's card, with percentages as in 72.0%.
 NOT_SHOWN = tuple(f"model/headlight/{folder}/" for folder in ("cli", "training", "evaluation"))
 FORMATTERS = {"words.py", "numbers.ts"}
 WRITTEN: dict[str, list[list[object]]] = json.loads((ROOT / "tests/shown_numbers.json").read_text(encoding="utf-8"))
@@ -37,6 +37,7 @@ PYTHON = {
     "app/headlight_app/state/url.py": 1,
 }
 TYPESCRIPT = {
+    "live/frontend/answers/edits/syntax.ts": 1,
     "live/frontend/answers/walkthrough/head_steps.ts": 1,
     "ui/frontend/charts/svg.ts": 1,
     "ui/frontend/plots/number_table.ts": 1,

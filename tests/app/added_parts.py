@@ -235,4 +235,4 @@ def test_a_page_of_views() -> None:
 def test_a_panel() -> None:
     data = explore(tab="notes")
     assert data["state"]["tab"] == "notes"
-    assert {"name": "notes", "title": "Notes"} in data["tabs"]
+    assert {"name": "notes", "title": "Notes", "route": "head_view"} in data["tabs"]

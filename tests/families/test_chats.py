@@ -131,7 +131,7 @@ def test_the_command_reads_a_chat(tmp_path: Path, capsys: pytest.CaptureFixture[
     opened = load(tmp_path)
     assert main(["predict", CHAT, "--chat", "--model", str(tmp_path), "--top", "1"]) == 0
     probabilities = run(opened.model, opened.tokenizer, Chat.from_text(CHAT)).probabilities(-1)
-    assert f"{100 * probabilities.max():.1f}%" in capsys.readouterr().out
+    assert f"{100 * probabilities.max():.1f} %" in capsys.readouterr().out
 
 
 def test_a_model_without_a_template_says_so(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_the_command_prints_a_score_and_its_sigmoid(tmp_path: Path, capsys: pyte
     logit = float(outputs(build(case, tmp_path), case)["logits"][0])
     assert main(["predict", TEXT, "--model", str(tmp_path)]) == 0
     probability = torch.tensor(logit).sigmoid().item()
-    assert f"{probability:6.1%}  score {logit:7.3f}  LABEL_0" in capsys.readouterr().out
+    assert f"{100 * probability:.1f} %  score {logit:7.3f}  LABEL_0" in capsys.readouterr().out
     assert main(["predict", TEXT, "--model", str(tmp_path), "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)[0]["candidates"]
     assert (row["score"], row["probability"]) == pytest.approx((logit, probability), abs=1e-4)

@@ -220,7 +220,7 @@ def test_the_command_reads_a_pair(tmp_path: Path, capsys: pytest.CaptureFixture[
     arguments = [ONE, "--pair", OTHER, "--model", str(tmp_path / "model")]
     assert main(["predict", *arguments]) == 0
     printed = capsys.readouterr()
-    assert f"{float(expected.logits.softmax(-1).max()):6.1%}" in printed.out
+    assert f"{100 * float(expected.logits.softmax(-1).max()):.1f} %" in printed.out
     assert printed.err == ""
     assert main(["trace", *arguments, "--out", str(tmp_path / "out.npz")]) == 0
     with np.load(tmp_path / "out.npz") as found:

@@ -53,9 +53,14 @@ class NormPlacement:
         """Whether the sublayer's output is added to the residual stream unchanged, and no norm acts on the stream."""
         return self.has_residual and not self.norm_after and not self.norm_on_stream
 
+    @property
+    def normalizes_input(self) -> bool:
+        """Whether a norm stands between the residual stream and the sublayer."""
+        return self.norm_before and self.norm_on_stream != "after"
+
     def sublayer_input(self, x: Tensor, norm: Norm) -> Tensor:
         """The input of the sublayer: x, normalized unless the norm comes after the sublayer."""
-        return norm(x) if self.norm_before and self.norm_on_stream != "after" else x
+        return norm(x) if self.normalizes_input else x
 
     def add(self, residual: Tensor, sublayer_input: Tensor, output: Tensor, norm: Norm, output_norm: Norm) -> Tensor:
         """The residual stream after the sublayer, which read `sublayer_input` and returned `output`."""
@@ -95,6 +100,11 @@ class ResidualConnection(nn.Module):
         self.norm = make_norm(config, config.d_model) if has_norm and placement.norm_before else nn.Identity()
         self.output_norm = make_norm(config, config.d_model) if placement.norm_after else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
+
+    @property
+    def normalizes_input(self) -> bool:
+        """Whether the sublayer reads the residual stream normalized."""
+        return self.placement.normalizes_input and not isinstance(self.norm, nn.Identity)
 
     def sublayer_input(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_model"]:
         """The input of the sublayer, computed from the residual stream x."""

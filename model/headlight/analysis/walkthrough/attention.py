@@ -129,9 +129,7 @@ class _Walkthrough:
         residual = self.trace[f"{self.layer}.{before}"][self.query]
         x = self._value("input")
         other = x if self.kind == "self" else self.trace["encoder.final_residual"]
-        stream = torch.tensor(residual)[None, None]
-        is_unnormed = self.residual_connection.sublayer_input(stream) is stream
-        formula = "x_{i} = h_{i}" if is_unnormed else "x_{i} = Norm(h_{i})"
+        formula = "x_{i} = Norm(h_{i})" if self.residual_connection.normalizes_input else "x_{i} = h_{i}"
         if self.kind == "cross":
             formula += ",   x_{j} = encoder output of source token j"
         values: tuple[StepValue, ...] = (
