@@ -10,6 +10,7 @@ from headlight.checkpoints import load
 from headlight.checkpoints.catalog import read_metadata
 from headlight.checkpoints.source import display_name
 from headlight.file_writing import replacing
+from headlight.live.rounding import rounding_cost
 from headlight.live.weights import Precision
 from headlight.origin import headlight_version
 from headlight_app.engine.job import EngineRequest, VisitorFolder
@@ -30,12 +31,14 @@ def write_page(folder: Path, out: Path, precision: Precision) -> int:
     packed = model_file(checkpoint, name, precision)
     with answering(EngineRequest("", b"", checkpoints=(VisitorFolder(name, name, str(folder)),))):
         page = live_page(find_model(name), packed.encodings)
+    texts = [example["text"] for example in page["data"]["examples"]]
+    cost = "" if precision == "float32" else rounding_cost(checkpoint, precision, texts)
     origin = checkpoint.model.origin
     provenance = Provenance(
         model=name,
         licence=read_metadata(folder, name).licence,
         sha256=origin.sha256 if origin else "",
-        precision=precision,
+        precision="; ".join(filter(None, (precision, cost))),
         command=shlex.join(["headlight", "live", name, "--weights", precision, "--out", out.name]),
         version=f"Headlight {headlight_version()}",
         date=datetime.now(UTC).date().isoformat(),
