@@ -1,6 +1,7 @@
 // Questions of a live page to its worker, one at a time: an answer that nobody waits for any more is never computed.
 
 import type { Backend } from "../../../ui/frontend/server.ts";
+import { failureText } from "../../../ui/frontend/server.ts";
 import type { FromWorker, OpenModel, ToWorker } from "./types.ts";
 
 type Asked = { route: string; body: unknown; answered: (answer: ArrayBuffer) => void; failed: (error: Error) => void };
@@ -14,13 +15,13 @@ export class WorkerBackend implements Backend {
   /** Why there are no answers. */
   #problem = "";
 
-  /** @param routes that the worker answers @param model what it opens first */
-  constructor(worker: Worker, routes: readonly string[], model: OpenModel) {
+  /** @param routes that the worker answers @param model what it opens first, once that is read */
+  constructor(worker: Worker, routes: readonly string[], model: Promise<OpenModel>) {
     this.#worker = worker;
     this.#routes = new Set(routes);
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#receive(data);
     worker.onerror = ({ message }) => this.#fail(`This page cannot compute here: ${message || "no worker starts"}.`);
-    this.#send({ open: model });
+    model.then((open) => this.#open(open)).catch((error) => this.#fail(failureText(error)));
   }
 
   answers(route: string) {
@@ -49,8 +50,16 @@ export class WorkerBackend implements Backend {
     if (this.#current) this.#send({ ask: { route: this.#current.route, body: this.#current.body } });
   }
 
-  #send(message: ToWorker) {
-    this.#worker.postMessage(message);
+  #open(model: OpenModel) {
+    // Large parts are not copied.
+    this.#send(
+      { open: model },
+      [model.model, model.weights].filter((part) => part instanceof ArrayBuffer),
+    );
+  }
+
+  #send(message: ToWorker, transfer: Transferable[] = []) {
+    this.#worker.postMessage(message, transfer);
   }
 
   #receive(message: FromWorker) {
