@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from headlight.checkpoints import find_checkpoint
@@ -10,6 +11,7 @@ from headlight.cli.common import add_folder_option, command, model_folders
 from headlight.errors import HeadlightError
 
 PRECISIONS = {"float16": "half the size", "int8": "a quarter, less exact", "float32": "as exact as here"}
+LARGE = 60_000_000  # bytes of a file that a reader fetches again at each visit
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,4 +41,6 @@ def live(options: argparse.Namespace) -> int:
         return 0
     size = write_page(folders[0], options.out, options.weights)
     print(f"{options.out} is written: {size / 1e6:.1f} MB. Open it in a browser.")
+    if size > LARGE:
+        print("headlight: This is large for one file; with --site FOLDER a browser keeps the model.", file=sys.stderr)
     return 0
