@@ -32,7 +32,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What is said of a copy to which the forbidden imports were added, and a folder that no contract names."""
     root = tmp_path_factory.mktemp("copy")
     for name in (FRONT_ENDS, Path("tests/javascript")):
-        ignored = shutil.ignore_patterns("*.pyc", "answers", "node_modules", "static")
+        ignored = shutil.ignore_patterns("*.pyc", "*.json.gz", "node_modules", "static")
         shutil.copytree(imports.ROOT / name, root / name, ignore=ignored)
     shutil.copy(imports.ROOT / "pyproject.toml", root)
     shutil.copy(imports.ROOT / "tests/__init__.py", root / "tests")
