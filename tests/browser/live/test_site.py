@@ -123,11 +123,12 @@ def test_a_site_opened_from_a_folder_says_what_it_needs(browser: Browser, folder
 
 
 def test_a_file_that_does_not_arrive_is_a_sentence(browser: Browser, address: str) -> None:
-    for part in ("live.js", "font.bin", f"{MODEL}.weights.bin"):
+    for part, told in (("live.js", "live-status"), ("font.bin", "live-status"), (f"{MODEL}.weights.bin", "problem")):
         page = browser.new_page()
         page.route(f"**/{part}*", lambda route: route.fulfill(status=404))
         page.goto(address)
-        expect(page.get_by_test_id("live-status")).to_contain_text("A file beside this page does not arrive. Reload")
+        expect(page.get_by_test_id(told)).to_contain_text("A file beside this page does not arrive. Reload")
+        expect(page.get_by_text("A file beside this page")).to_have_count(1)
         page.close()
 
 
