@@ -33,7 +33,7 @@ const BUNDLES = [
     format: "iife",
     charset: "ascii",
     globalName: "headlight",
-    define: { "import.meta.url": '"about:blank"' }, // a live page is one file: it has no font beside it
+    define: { "import.meta.url": '"about:blank"' }, // a live page has its font as a part
   },
   {
     entryPoints: ["app/headlight_app/live/frontend/page/worker.ts"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import zlib
 from dataclasses import dataclass
@@ -17,10 +16,10 @@ from headlight_app.live.facts import model_facts
 
 @dataclass(frozen=True)
 class ModelFile:
-    """Both parts in base64, and the positional encodings that the page can compute."""
+    """Both parts packed, and the positional encodings that the page can compute."""
 
-    model: str
-    weights: str
+    model: bytes
+    weights: bytes
     encodings: tuple[str, ...]
 
 
@@ -38,6 +37,6 @@ def model_file(checkpoint: Checkpoint, name: str, precision: Precision) -> Model
     return ModelFile(packed(encoded), packed(weights), tuple(made.hidden))
 
 
-def packed(content: bytes) -> str:
-    """Bytes deflated, in base64, as `inflate` in ui/frontend/wire.ts reads them."""
-    return base64.b64encode(zlib.compress(content, 9)).decode("ascii")
+def packed(content: bytes) -> bytes:
+    """Bytes deflated, as `inflate` in ui/frontend/wire.ts reads them."""
+    return zlib.compress(content, 9)

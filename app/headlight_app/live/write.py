@@ -1,50 +1,78 @@
-"""Writes a model as a live page."""
+"""Writes models as live pages."""
 
 from __future__ import annotations
 
+import json
 import shlex
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from headlight.checkpoints import load
+from headlight.checkpoints import Checkpoint, load
 from headlight.checkpoints.catalog import read_metadata
 from headlight.checkpoints.source import display_name
-from headlight.file_writing import replacing
+from headlight.file_writing import replacing, write_files
+from headlight.live.rounding import rounding_cost
 from headlight.live.weights import Precision
 from headlight.origin import headlight_version
 from headlight_app.engine.job import EngineRequest, VisitorFolder
 from headlight_app.inference.context import answering
 from headlight_app.inference.open_models import find_model
-from headlight_app.live.document import Provenance, live_document
-from headlight_app.live.model_file import model_file
+from headlight_app.live.document import InDocument, LiveModel, Provenance, live_document
+from headlight_app.live.model_file import model_file, packed
 from headlight_app.live.page_data import live_page
+from headlight_app.live.site import site_files
+from headlight_app.ui.component import Data
 
 
 def write_page(folder: Path, out: Path, precision: Precision) -> int:
-    """Write the page of the checkpoint in a folder; returns its bytes. It names no folder of this machine.
+    """Write the page of the checkpoint in a folder as one file; returns its bytes. It names no folder of this machine.
 
     Raises HeadlightError, with the reason, for a model that cannot become one.
     """
     with replacing(out) as file:  # first, so that a wrong place is told before a minute has passed
-        content = _page(folder, out.name, precision).encode("utf-8")
+        model = _live_model(folder, precision, _command([folder], precision, "--out", out))
+        content = live_document(model, InDocument()).encode("utf-8")
         file.write(content)
     return len(content)
 
 
-def _page(folder: Path, file_name: str, precision: Precision) -> str:
+def write_site(folders: Sequence[Path], out: Path, precision: Precision) -> int:
+    """Write the pages of checkpoints as the files of a site, all or none; returns the bytes of all together."""
+    command = _command(folders, precision, "--site", out)
+    files = site_files([_live_model(folder, precision, command) for folder in folders])
+    write_files(out, files)
+    return sum(map(len, files.values()))
+
+
+def _command(folders: Sequence[Path], precision: Precision, option: str, out: Path) -> str:
+    """The command that writes the same; of folders it has the names alone."""
+    words = [*map(display_name, folders), "--weights", precision, option, out.name or out.resolve().name]
+    return shlex.join(["headlight", "live", *words])
+
+
+def _live_model(folder: Path, precision: Precision, command: str) -> LiveModel:
     name = display_name(folder)
     checkpoint = load(folder, name=name, device="cpu")
-    packed = model_file(checkpoint, name, precision)
+    made = model_file(checkpoint, name, precision)
     with answering(EngineRequest("", b"", checkpoints=(VisitorFolder(name, name, str(folder)),))):
-        page = live_page(find_model(name), packed.encodings)
+        page = live_page(find_model(name), made.encodings)
     origin = checkpoint.model.origin
     provenance = Provenance(
         model=name,
         licence=read_metadata(folder, name).licence,
         sha256=origin.sha256 if origin else "",
-        precision=precision,
-        command=shlex.join(["headlight", "live", name, "--weights", precision, "--out", file_name]),
+        precision=_told(checkpoint, precision, page),
+        command=command,
         version=f"Headlight {headlight_version()}",
         date=datetime.now(UTC).date().isoformat(),
     )
-    return live_document(page, packed, provenance)
+    encoded = packed(json.dumps(page, separators=(",", ":")).encode("utf-8"))
+    return LiveModel({"page": encoded, "model": made.model, "weights": made.weights}, provenance)
+
+
+def _told(checkpoint: Checkpoint, precision: Precision, page: Data) -> str:
+    """A precision, and what it costs on the examples that the page offers."""
+    texts = [example["text"] for example in page["data"]["examples"]]
+    cost = "" if precision == "float32" else rounding_cost(checkpoint, precision, texts)
+    return "; ".join(filter(None, (precision, cost)))

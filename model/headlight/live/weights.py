@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -50,6 +51,18 @@ class WeightTable:
             parts.append(written + bytes(-len(written) % ALIGNMENT))
             start += len(parts[-1])
         return told, b"".join(parts)
+
+
+def as_written(tensor: Tensor, precision: Precision) -> Tensor:
+    """The numbers that a page reads if a tensor is written in this precision."""
+    kind, written = _written(tensor, precision)
+    if kind == "int8":
+        rows = len(tensor)
+        scale, codes = np.frombuffer(written, "<f4", rows), np.frombuffer(written, np.int8, offset=4 * rows)
+        numbers = scale[:, None] * codes.reshape(rows, -1)
+    else:
+        numbers = np.frombuffer(written, {"float16": "<f2", "float32": "<f4"}[kind])
+    return torch.from_numpy(numbers.astype(np.float32)).reshape(tensor.shape)
 
 
 def _written(tensor: Tensor, precision: Precision) -> tuple[Precision, bytes]:

@@ -10,9 +10,9 @@ import pytest
 from headlight_app.contract.question import Variant
 from headlight_app.contract.state import State
 from headlight_app.inference.open_models import find_model
-from headlight_app.live.document import Provenance, live_document
-from headlight_app.live.model_file import ModelFile
+from headlight_app.live.document import InDocument, LiveModel, Place, Provenance, live_document
 from headlight_app.live.page_data import live_page
+from headlight_app.live.site import InSite, site_files
 from headlight_app.live.theme import theme_styles
 
 HOSTILE = "</script><script>alert(1)</script><!--"
@@ -47,36 +47,75 @@ class Scripts(HTMLParser):
         self._open = None
 
 
-def parsed(name: str) -> tuple[Scripts, str]:
-    """A document of a model with this name, and its HTML."""
+def live_model(name: str) -> LiveModel:
     provenance = Provenance(name, HOSTILE, "0" * 64, "float16", f"headlight live {name}", "Headlight", "2026-12-01")
-    content = live_document({"html": HOSTILE, "data": {}}, ModelFile("bW9kZWw=", "d2VpZ2h0cw==", ()), provenance)
+    return LiveModel({"page": b"page", "model": b"model", "weights": name.encode()}, provenance)
+
+
+def parsed(name: str, place: Place | None = None) -> tuple[Scripts, str]:
+    """A document of a model with this name, and its HTML."""
+    content = live_document(live_model(name), place or InDocument())
     found = Scripts()
     found.feed(content)
     return found, content
 
 
-def test_the_policy_knows_every_script_and_no_other() -> None:
-    found, _ = parsed("stories")
+@pytest.mark.parametrize(("place", "own"), [(InDocument(), ""), (InSite("index", {}), " 'self'")])
+def test_the_policy_knows_every_script_and_no_other(place: Place, own: str) -> None:
+    found, _ = parsed("stories", place)
     hashes = [f"'sha256-{base64.b64encode(sha256(each.encode()).digest()).decode()}'" for each in found.running]
-    assert len(hashes) == 2
-    assert f"script-src {' '.join(hashes)} 'wasm-unsafe-eval';" in found.policy
+    assert len(hashes) == (1 if own else 2)
+    policy = [part.strip() for part in found.policy.split(";")]
+    (scripts,) = (part for part in policy if part.startswith("script-src"))
+    assert {*hashes} <= {*scripts.split()} and scripts.endswith(f"'{own} 'wasm-unsafe-eval'")
     for forbidden in ("unsafe-eval' ", "script-src 'unsafe-inline", "http:", "https:", " *"):
         assert forbidden not in found.policy.replace("'wasm-unsafe-eval' ", "")
-    assert {"default-src 'none'", "connect-src 'none'"} <= {part.strip() for part in found.policy.split(";")}
+    connects = own or " 'none'"
+    assert {"default-src 'none'", f"connect-src{connects}", f"style-src 'unsafe-inline'{own}"} <= {*policy}
 
 
-def test_names_of_strangers_stay_text() -> None:
-    found, content = parsed(HOSTILE)
-    assert len(found.running) == 2 and "alert(1)" not in "".join(found.running)
+@pytest.mark.parametrize("place", [InDocument(), InSite("index", {})])
+def test_names_of_strangers_stay_text(place: Place) -> None:
+    found, content = parsed(HOSTILE, place)
+    assert len(found.running) == (2 if isinstance(place, InDocument) else 1)
+    assert "alert(1)" not in "".join(found.running)
     assert "<script>alert" not in content
-    assert '"html":"\\u003c/script>' in found.data["part-page"]
 
 
-def test_the_worker_and_the_model_are_in_the_file() -> None:
+def test_the_parts_are_in_the_file() -> None:
     found, content = parsed("stories")
-    assert found.data["part-weights"] == "d2VpZ2h0cw==" and len(found.data["part-worker"]) > 10_000
+    assert base64.b64decode(found.data["part-weights"]) == b"stories" and len(found.data["part-worker"]) > 10_000
     assert not re.search(r"\{\{[a-z-]+\}\}", content)
+
+
+def test_a_site_has_code_and_font_once_and_the_parts_of_each_model() -> None:
+    files = site_files(
+        [live_model(name) for name in ("stories", "sort", "org/Sort", "org-sort", HOSTILE, "index", "…")]
+    )
+    pages = {name: content.decode() for name, content in files.items() if name.endswith(".html")}
+    plain = "script-script-alert-1-script"
+    stems = ["stories", "sort", "org-sort", "org-sort-2", plain, "index-2", "model"]
+    assert [*pages] == ["index.html", *(f"{stem}.html" for stem in stems[1:])]
+    shared = {"live.js", "live.css", "font.bin", "worker.bin"}
+    parts = {stem: {f"{stem}.{part}.bin" for part in ("page", "model", "weights")} for stem in stems}
+    assert {*files} == {*pages, *shared}.union(*parts.values())
+    assert files["stories.weights.bin"] == b"stories" and files["org-sort.weights.bin"] == b"org/Sort"
+    for stem, (page, content) in zip(stems, pages.items(), strict=True):
+        addresses = re.findall(r'(?:href|src|data-address)="([^"]*)"', content)
+        own = {each.partition("?")[0] for each in addresses if not each.startswith("data:")}
+        assert own == {*pages, *shared, *parts[stem]}
+        assert content.count(f'<a href="{page}" aria-current="page">') == 1
+        assert "<script>alert" not in content
+
+
+def test_the_address_of_a_file_changes_with_its_content() -> None:
+    one, other = (live_model("a"), LiveModel({"weights": b"other"}, live_model("a").provenance))
+    found = [re.findall(r"a\.weights\.bin\?\w+", site_files([each])["index.html"].decode()) for each in (one, other)]
+    assert len(found[0]) == 1 and found[0] != found[1]
+
+
+def test_a_site_of_one_model_offers_no_choice() -> None:
+    assert b"<nav" not in site_files([live_model("a")])["index.html"]
 
 
 def test_a_page_has_the_app_s_colours() -> None:

@@ -5,14 +5,16 @@ import { test } from "node:test";
 import { WorkerBackend } from "../../../app/headlight_app/live/frontend/page/worker_backend.ts";
 import { pack, unpack } from "../../../app/headlight_app/ui/frontend/wire.ts";
 
+const MODEL = { model: "M", weights: new ArrayBuffer(8) };
+
 /** A worker that keeps what it is sent. */
-function simulated() {
+function simulated(/** @type {Promise<typeof MODEL>} */ model = Promise.resolve(MODEL)) {
   /** @type {any[]} */
   const sent = [];
   const worker = /** @type {Worker} */ (
     /** @type {unknown} */ ({ postMessage: (/** @type {any} */ it) => sent.push(it) })
   );
-  const backend = new WorkerBackend(worker, ["trace", "head_view"], { model: "M", weights: "W" });
+  const backend = new WorkerBackend(worker, ["trace", "head_view"], model);
   const tell = (/** @type {any} */ data) => worker.onmessage?.(/** @type {MessageEvent} */ ({ data }));
   return { sent, backend, worker, tell };
 }
@@ -20,7 +22,8 @@ function simulated() {
 test("questions wait until the model is open, and are asked one by one", async () => {
   const { sent, backend, tell } = simulated();
   const [first, second] = [backend.post("trace", { a: 1 }), backend.post("head_view", { b: 2 })];
-  assert.deepEqual(sent, [{ open: { model: "M", weights: "W" } }]);
+  await Promise.resolve();
+  assert.deepEqual(sent, [{ open: MODEL }]);
   tell({ opened: true });
   assert.deepEqual(sent.slice(1), [{ ask: { route: "trace", body: { a: 1 } } }]);
   tell({ answer: pack({ tokens: "é" }, new Uint8Array([1, 2])) });
@@ -33,6 +36,7 @@ test("questions wait until the model is open, and are asked one by one", async (
 
 test("a question that was given up is never computed", async () => {
   const { sent, backend, tell } = simulated();
+  await Promise.resolve();
   tell({ opened: true });
   const typing = new AbortController();
   const [first, late] = [backend.post("trace", 1), backend.post("trace", 2, typing.signal)];
@@ -55,6 +59,13 @@ test("a model that does not open is a sentence for every question", async () => 
   await backend.settled;
   await assert.rejects(before, /cut off/);
   await assert.rejects(backend.post("trace", {}), /cut off/);
+});
+
+test("a model that does not arrive is a sentence for every question", async () => {
+  const { sent, backend } = simulated(Promise.reject(new Error("A file is missing.")));
+  await assert.rejects(backend.post("trace", {}), /A file is missing/);
+  await assert.rejects(backend.post("trace", {}), /A file is missing/);
+  assert.deepEqual(sent, []);
 });
 
 test("a route without an answer is known before it is asked", async () => {

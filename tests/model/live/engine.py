@@ -72,7 +72,12 @@ def traced(model: Transformer, tokenizer: Tokenizer, request: Request) -> Trace:
 
 
 def assert_engine_agrees(
-    plan: Plan, model: Transformer, tokenizer: Tokenizer, requests: Sequence[Request], folder: Path
+    plan: Plan,
+    model: Transformer,
+    tokenizer: Tokenizer,
+    requests: Sequence[Request],
+    folder: Path,
+    precision: Precision = "float32",
 ) -> None:
     """Every value that the engine records, and its logits, are those of `run`."""
     traces = [traced(model, tokenizer, request) for request in requests]
@@ -85,7 +90,7 @@ def assert_engine_agrees(
         }
         for request, trace in zip(requests, traces, strict=True)
     ]
-    for request, trace, answer in zip(requests, traces, engine_answers(plan, asked, folder), strict=True):
+    for request, trace, answer in zip(requests, traces, engine_answers(plan, asked, folder, precision), strict=True):
         assert not answer.error
         assert {*answer.values} == {*trace.values}
         for path, found in answer.values.items():

@@ -1,6 +1,6 @@
-// The first script of a live page. A file that is cut off never runs its last script, which opens the page.
+// The first script of a live page. A page that is not complete never runs its last script, which opens the page.
 addEventListener("DOMContentLoaded", () => {
   if ("opened" in document.documentElement.dataset) return;
-  document.querySelector('[data-testid="live-status"]').textContent =
-    "This file is cut off: its end is missing. Get it again, whole.";
+  const status = document.querySelector('[data-testid="live-status"]');
+  status.textContent = status.dataset.missing;
 });

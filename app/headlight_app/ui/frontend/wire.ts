@@ -36,7 +36,11 @@ export function fromBase64(base64: string) {
   return bytes;
 }
 
-export async function inflate(base64: string) {
-  const stream = new Blob([fromBase64(base64)]).stream().pipeThrough(new DecompressionStream("deflate"));
+/** Deflated bytes, or these in base64. */
+export type Deflated = ArrayBuffer | string;
+
+export async function inflate(packed: Deflated) {
+  const bytes = typeof packed === "string" ? fromBase64(packed) : packed;
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }

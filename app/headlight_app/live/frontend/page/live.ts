@@ -1,4 +1,4 @@
-// A live page: Explore in a file, with a worker in place of the server and this module in place of Streamlit.
+// A live page: Explore with a worker in place of the server and this module in place of Streamlit.
 
 import explore from "../../../explore/frontend/main.ts";
 import type { ToldChoice } from "../../../explore/frontend/types.ts";
@@ -6,45 +6,50 @@ import { listenTo } from "../../../ui/frontend/dom/dom.ts";
 import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
 import { FAMILY } from "../../../ui/frontend/fonts/mathematics.ts";
 import type { Backend } from "../../../ui/frontend/server.ts";
-import { fromBase64, inflate } from "../../../ui/frontend/wire.ts";
+import { inflate } from "../../../ui/frontend/wire.ts";
 import { QUANTITIES, ROUTES } from "../routes.ts";
 import { filled, fitting, readLink } from "./choices.ts";
+import { MissingPart, packedPart } from "./parts.ts";
 import type { LivePage, OpenModel } from "./types.ts";
 import { WorkerBackend } from "./worker_backend.ts";
 
 const [MODE, SIMPLE] = ["headlight-mode", "headlight-simple"]; // as in explore/frontend/first_visit/mode.ts
 const DARK = "(prefers-color-scheme: dark)";
 
-/** Opens the page; the last script of the file calls it. */
-export async function openFile() {
-  document.documentElement.dataset.opened = ""; // the file is whole
+/** Opens the page; its last script calls it. */
+export async function openPage() {
+  document.documentElement.dataset.opened = ""; // the document is whole
   const status = findByTestId(document, "live-status");
   try {
     await open();
     status.textContent = "";
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    status.textContent = `This browser cannot show the page (${reason}). Update it, or open the file in another one.`;
+    status.textContent =
+      error instanceof MissingPart
+        ? reason
+        : `This browser cannot show the page (${reason}). Update it, or open the page in another one.`;
   }
 }
 
 async function open() {
-  const page: LivePage = JSON.parse(textOf("page"));
-  document.fonts.add(new FontFace(FAMILY, fromBase64(textOf("font"))));
-  const code = await inflate(textOf("worker"));
+  const [page, font, code] = await Promise.all(["page", "font", "worker"].map(inflatedPart));
+  document.fonts.add(new FontFace(FAMILY, font));
   const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
-  const model: OpenModel = { model: textOf("model"), weights: textOf("weights") };
+  const model = readModel();
+  const known: LivePage = JSON.parse(new TextDecoder().decode(page));
   const backend = new WorkerBackend(new Worker(address), ROUTES, model);
-  openLive(findByTestId(document, "live"), page, backend);
-  await backend.settled;
+  openLive(findByTestId(document, "live"), known, backend);
+  await backend.settled; // Explore says why there is no model
 }
 
-/** The text of a part of the file; it is needed once. */
-function textOf(name: string) {
-  const part = findByTestId(document, `part-${name}`);
-  const text = part.textContent ?? "";
-  part.remove();
-  return text;
+async function inflatedPart(name: string) {
+  return inflate(await packedPart(name));
+}
+
+async function readModel(): Promise<OpenModel> {
+  const [model, weights] = await Promise.all([packedPart("model"), packedPart("weights")]);
+  return { model, weights };
 }
 
 /** Mounts Explore in a shadow root, and returns choices to it as data, as a run of the app would. */

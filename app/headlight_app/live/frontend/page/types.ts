@@ -1,14 +1,15 @@
-// What a live page and its worker tell each other, and the data that Python writes into the file.
+// What a live page and its worker tell each other, and the data that Python writes into the page.
 
 import type { ExplorePageAnswer } from "../../../explore/frontend/contract.ts";
 import type { ExploreData } from "../../../explore/frontend/types.ts";
 import type { Variant } from "../../../ui/frontend/contract.ts";
+import type { Deflated } from "../../../ui/frontend/wire.ts";
 import type { Rules } from "./choices.ts";
 
-/** The parts of a model as base64 of deflated bytes: what is known about it as JSON, and its weights. */
+/** The parts of a model as they were packed: what is known about it as JSON, and its weights. */
 export interface OpenModel {
-  model: string;
-  weights: string;
+  model: Deflated;
+  weights: Deflated;
 }
 
 export type ToWorker = { open: OpenModel } | { ask: { route: string; body: unknown } };

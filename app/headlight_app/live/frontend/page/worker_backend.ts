@@ -20,13 +20,13 @@ export class WorkerBackend implements Backend {
     this.#settle = settle;
   });
 
-  /** @param routes that the worker answers @param model what it opens first */
-  constructor(worker: Worker, routes: readonly string[], model: OpenModel) {
+  /** @param routes that the worker answers @param model what it opens first, once that is read */
+  constructor(worker: Worker, routes: readonly string[], model: Promise<OpenModel>) {
     this.#worker = worker;
     this.#routes = new Set(routes);
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#receive(data);
     worker.onerror = ({ message }) => this.#fail(`This page cannot compute here: ${message || "no worker starts"}.`);
-    this.#send({ open: model });
+    model.then((open) => this.#open(open)).catch((error) => this.#fail(error instanceof Error ? error.message : String(error)));
   }
 
   answers(route: string) {
@@ -55,8 +55,16 @@ export class WorkerBackend implements Backend {
     if (this.#current) this.#send({ ask: { route: this.#current.route, body: this.#current.body } });
   }
 
-  #send(message: ToWorker) {
-    this.#worker.postMessage(message);
+  #open(model: OpenModel) {
+    // Large parts are not copied.
+    this.#send(
+      { open: model },
+      [model.model, model.weights].filter((part) => part instanceof ArrayBuffer),
+    );
+  }
+
+  #send(message: ToWorker, transfer: Transferable[] = []) {
+    this.#worker.postMessage(message, transfer);
   }
 
   #receive(message: FromWorker) {
