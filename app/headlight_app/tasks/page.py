@@ -66,8 +66,7 @@ def show(state: State, entry: AvailableModel) -> None:
 def _first_tasks() -> None:
     """The tasks to begin with, if their models are here."""
     if rows := first_tasks_json({model.name for model in available_models()}):
-        links = ("[{title}](tasks?task={name}&model={model}), {shows}".format(**row) for row in rows)
-        st.caption(f"New here? Begin with {', or '.join(links)}.")
+        st.caption(f"New here? Begin with {', or '.join('**{title}**, {shows}'.format(**row) for row in rows)}.")
 
 
 def _task_choice(task: str, entry: AvailableModel) -> None:

@@ -32,6 +32,25 @@ def step(page: Page, times: int = 1) -> Page:
     return page
 
 
+def step_from_cache(page: Page) -> tuple[int, int]:
+    """The tokens that a step read, and all of them; after up to four steps, until one reads less than all.
+
+    On a busy server the process for long work may answer a step. It reads the whole text once.
+    """
+    for _ in range(4):
+        read, length = tokens_read(step(page))
+        if read < length:
+            break
+    return read, length
+
+
+def tokens_read(page: Page) -> tuple[int, int]:
+    """How many of how many tokens the last step read."""
+    found = re.search(r"read (\d+) of (\d+) tokens", page.get_by_test_id("times-words").inner_text())
+    assert found
+    return int(found[1]), int(found[2])
+
+
 def words(page: Page) -> Locator:
     """The generated words."""
     return page.get_by_test_id("page").locator("button.generated")
@@ -58,11 +77,11 @@ def test_each_step_takes_the_sampled_token_and_the_cache_grows(shared_visitor: V
     expect(words(page)).to_have_text([ahead], use_inner_text=True)
     expect(page.get_by_test_id("status")).to_contain_text("10 of 256 tokens")
     expect(page.get_by_test_id("cache-rows")).to_contain_text("Cached for 10 tokens")
-    expect(page.get_by_test_id("times-words")).to_contain_text("read 1 of 10 tokens")
     wait_until(page, lambda: cells(page), lambda now: now > before == 0)
+    read, length = step_from_cache(page)
+    assert read < length
     page.get_by_test_id("use-cache").click()
-    step(page)
-    expect(page.get_by_test_id("times-words")).to_contain_text("read 11 of 11 tokens")
+    assert tokens_read(step(page)) == (length + 1, length + 1)
 
 
 @pytest.mark.journey

@@ -203,6 +203,20 @@ test("the contents lead to another chapter, and a missing one to the first", asy
   await until(() => missing.text("chapter-title"));
 });
 
+test("who turns back on the way to another chapter sees the inputs that the address has", async () => {
+  const page = await course("masks", "added");
+  const mask = () => /** @type {HTMLSelectElement} */ (page.get("input-mask")).value;
+  const asTrained = mask();
+  page.fill("input-mask", "none");
+  await answered(page, "added");
+  page.click("chapter-attention");
+  page.click("contents-added"); // before the other chapter is here
+  await settle();
+  await answered(page, "added");
+  assert.deepEqual([page.reports.at(-1)?.chapter, page.reports.at(-1)?.course_inputs], ["masks", ""]);
+  assert.equal(mask(), asTrained);
+});
+
 test("to a room a goal is a question without marks, since it is reached on the learner's own screen", async () => {
   await course("attention", "design");
   const goal = await describeScreen("api", ["attention", "design"], "", ["check"]);

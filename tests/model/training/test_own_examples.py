@@ -43,7 +43,7 @@ def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     command = f'set -e; headlight() {{ {shlex.quote(sys.executable)} -m headlight.cli "$@"; }}\n' + example
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
-    assert re.match(r"of the whole text\n +9\d\.\d%  dog\n +\d\.\d%  cat\n$", done.stdout)
+    assert re.match(r"of the whole text\n +9\d\.\d %  dog\n +\d\.\d %  cat\n$", done.stdout)
     assert "300 examples" not in done.stderr and "pets.tsv" in (tmp_path / "pets" / "README.md").read_text()
 
 

@@ -254,7 +254,8 @@ class CoursePage {
   /** Goes to a chapter, or to one of its screens, optionally with inputs encoded as in the address. */
   async #go(chapter: string, screen: string, inputs: string = "") {
     this.#endKeeping();
-    const isHere = !this.#isStart && chapter === this.#chapter?.chapter && !inputs;
+    const isShown = !this.#isStart && chapter === this.#chapter?.chapter;
+    const isHere = isShown && chapter === this.#choice.chapter && !inputs; // not on the way to another chapter
     if (!isHere) this.#inputs = new ChangedInputs(inputs, this.#data.models);
     if (screen) this.#progress.visit(`${chapter}/${screen}`);
     this.#report({ chapter, screen });
