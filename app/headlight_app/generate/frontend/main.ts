@@ -1,5 +1,6 @@
 // The Generate page: a prompt, sampling settings, and a text that grows token by token.
 
+import { hideUnanswered } from "../../ui/frontend/absent.ts";
 import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.ts";
 import { paintScale } from "../../ui/frontend/charts/colours.ts";
 import { announce } from "../../ui/frontend/dom/announce.ts";
@@ -10,7 +11,8 @@ import type { Shared } from "../../ui/frontend/export/share.ts";
 import { programOf } from "../../ui/frontend/export/share.ts";
 import { togglePresenter } from "../../ui/frontend/presenter.ts";
 import { showProblem } from "../../ui/frontend/questions.ts";
-import { failureText } from "../../ui/frontend/server.ts";
+import type { Api } from "../../ui/frontend/server.ts";
+import { backendOf, failureText } from "../../ui/frontend/server.ts";
 import { SignalGallery } from "../../ui/frontend/signal_gallery/signal_gallery.ts";
 import { drawChat, fitHeights, setText } from "../../ui/frontend/text_box.ts";
 import { RowsPlace } from "../../ui/frontend/views/rows.ts";
@@ -55,6 +57,7 @@ class GeneratePage {
   #started = false;
   /** Tokens of a translator's languages. */
   #languages: string[] = [];
+  /** Whether an answer has told of a cache: without a server there is none. */
   #hasCache = false;
   /** Whether the model has a chat template, and the caption of a prompt that is no chat. */
   #prompted = { readsChat: false, caption: "" };
@@ -116,6 +119,7 @@ class GeneratePage {
       collect: () => generatedView(this.#generator, this.#state, this.#copying.shown),
       share: () => this.#share(data.api),
     });
+    hideUnanswered(place, backendOf(data.api), [[".export", ["link", "export_origin"]]]);
     this.#listen();
     this.#resized = new ResizeObserver(() => {
       fitHeights([this.#elements.text, this.#elements.source]);
@@ -199,7 +203,7 @@ class GeneratePage {
     return this.#generator.generated.map(({ position, id }) => [position, id] as [number, number]);
   }
 
-  #share(api: string): Shared {
+  #share(api: Api): Shared {
     const { page, state } = this.#shared;
     const { choice, settings, sampling } = this.#state;
     const generated = this.#generatedIds();
@@ -377,7 +381,7 @@ class GeneratePage {
   #drawCosts() {
     const { newest } = this.#generator;
     const { useCache: button } = this.#elements;
-    const isStep = newest !== null && !newest.done;
+    const isStep = newest !== null && !newest.done && newest.cache_rows.length > 0;
     this.#hasCache ||= isStep;
     this.#elements.cache.hidden = !newest || !this.#hasCache;
     if (!isStep) return;
