@@ -15,7 +15,7 @@ from headlight import load
 from headlight.checkpoints import Checkpoint
 from headlight.errors import HeadlightError
 from headlight.live.plan import plan_of
-from headlight.rendering.html import tokens_json
+from headlight.live.tokenizer.file import tokenizer_file
 from headlight_app.inference.open_models import find_model
 from headlight_app.live.facts import model_facts
 from tests.app.asking import ask_worker, body
@@ -45,16 +45,9 @@ def _files(model: str) -> tuple[Checkpoint, dict[str, Any], bytes]:
 
 
 def live_answers(model: str, requests: Sequence[Asked], folder: Path) -> list[tuple[dict[str, Any], bytes]]:
-    """What a live page answers, whose tokenizer knows the texts of the requests."""
+    """What a live page answers."""
     checkpoint, plan, weights = _files(model)
-    tokenizer = checkpoint.tokenizer
-    texts = {each.fields.get(name, "") for each in requests for name in ("text", "other_text")}
-    tokens = {
-        "texts": {text: tokens_json(tokenizer.encode(text)) for text in texts},
-        "names": [tokenizer.token_text(number) for number in range(checkpoint.model.config.vocabulary_size)],
-        "mask": tokenizer.mask_id,
-        "end": tokenizer.end_id,
-    }
+    tokens = tokenizer_file(checkpoint.tokenizer)
     bodies = [{"route": each.route, "body": body(each.route, **each.fields)} for each in requests]
     given = {"plan": plan, "facts": model_facts(checkpoint, model), "tokens": tokens, "requests": bodies}
     for name, values in given.items():

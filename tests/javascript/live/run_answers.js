@@ -4,26 +4,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { openAnswers } from "../../../app/headlight_app/live/frontend/answers/answers.ts";
 import { openEngine } from "../../../app/headlight_app/live/frontend/engine/engine.ts";
-
-/** @import { EncodedToken, Tokenizer } from "../../../app/headlight_app/live/frontend/tokenizer/types.ts" */
+import { openTokenizer } from "../../../app/headlight_app/live/frontend/tokenizer/tokenizer.ts";
 
 const [folder] = process.argv.slice(2);
 /** @param {string} name */
 const read = (name) => JSON.parse(readFileSync(`${folder}/${name}.json`, "utf8"));
 
-/** @typedef {Record<string, EncodedToken[]>} Texts */
-const known = /** @type {{ texts: Texts, names: string[], mask: number | null, end: number | null }} */ (
-  read("tokens")
-);
-/** @type {Tokenizer} */
-const tokenizer = {
-  encode: (text) => known.texts[text],
-  decode: (ids) => ids.map((id) => known.names[id]).join(""),
-  tokenText: (id) => known.names[id],
-  vocabularySize: known.names.length,
-  maskId: known.mask,
-  endId: known.end,
-};
+const tokenizer = openTokenizer(read("tokens"));
 const file = readFileSync(`${folder}/weights.bin`);
 const weights = file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength);
 const ask = openAnswers({ engine: await openEngine(read("plan"), weights), tokenizer, facts: read("facts") });

@@ -32,6 +32,7 @@ export function openTokenizer(file: TokenizerFile): Tokenizer {
     maskId: file.maskId,
     endId: file.endId,
     tokenText: (id) => nameBytes(vocabulary.text(id)),
+    texts: (ids) => tokenNames(ids.map(vocabulary.text), [], []),
     encode: (typed) => {
       const text = aligned(typed.toWellFormed());
       requireKnown(file, text.characters);
@@ -58,7 +59,25 @@ function encoded(tokens: readonly Token[], characters: readonly string[], vocabu
     characters,
   );
   const units = unitsBefore(characters);
-  return tokens.map(({ id, special }, at) => ({ id, text: names[at], special, end: units[spans[at][1]] }));
+  const spaced = spacesBefore(names, spans, characters);
+  return tokens.map(({ id, special }, at) => {
+    return { id, text: names[at], special, end: units[spans[at][1]], spaceBefore: spaced[at] };
+  });
+}
+
+/** Whether white space precedes each token that is not in its text. */
+function spacesBefore(names: readonly string[], spans: readonly Span[], characters: readonly string[]): boolean[] {
+  let previousEnd = 0;
+  return spans.map(([start, end], at) => {
+    const between = [...characters.slice(previousEnd, start), ...characters.slice(start, Math.min(end, start + 1))];
+    previousEnd = Math.max(previousEnd, end);
+    return end > start && between.some(isWhite) && !isWhite(names[at].slice(0, 1));
+  });
+}
+
+/** As `str.isspace` in Python. */
+function isWhite(character: string): boolean {
+  return /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/.test(character);
 }
 
 /** The number of UTF-16 units before each character, and in all. */

@@ -6,6 +6,8 @@ export interface EncodedToken {
   readonly text: string;
   readonly special: boolean;
   readonly end: number;
+  /** Whether white space precedes it that is not in its text. */
+  readonly spaceBefore: boolean;
 }
 
 export interface Tokenizer {
@@ -15,6 +17,8 @@ export interface Tokenizer {
   decode(ids: readonly number[]): string;
   /** The text of one token with its spaces; part of a character is "byte E2", an unused id "[id]". */
   tokenText(id: number): string;
+  /** The texts of consecutive tokens: of a character in several tokens, each is a numbered part of it. */
+  texts(ids: readonly number[]): string[];
   readonly vocabularySize: number;
   readonly maskId: number | null;
   readonly endId: number | null;
