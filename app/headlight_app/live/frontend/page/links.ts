@@ -49,7 +49,7 @@ export class Links {
 
   write(name: string, chosen: Chosen) {
     const address = this.#address(name, chosen);
-    if (address !== (location.hash || "#")) history.pushState(history.state, "", address);
+    if (parametersOf(address) !== parametersOf(location.hash)) history.pushState(history.state, "", address);
   }
 
   listen({ follow, back }: LinkEvents) {
@@ -74,4 +74,11 @@ export class Links {
     const query = addressQuery(state) ?? addressQuery({ ...DEFAULT_STATE, variant: state.variant });
     return `#${[name === FIRST ? "" : `page=${name}`, query].filter(Boolean).join("&")}`;
   }
+}
+
+/** The parameters of a fragment, which may be written in several ways. */
+function parametersOf(fragment: string) {
+  const parameters = new URLSearchParams(fragment.slice(1));
+  parameters.sort();
+  return parameters.toString();
 }
