@@ -4,11 +4,12 @@ import { hideUnanswered } from "../../ui/frontend/absent.ts";
 import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.ts";
 import { paintScale } from "../../ui/frontend/charts/colours.ts";
 import { announce } from "../../ui/frontend/dom/announce.ts";
-import { createElement, drawExampleButtons, setAvailable, visibleText } from "../../ui/frontend/dom/dom.ts";
+import { createElement, drawExampleButtons, listenTo, setAvailable, visibleText } from "../../ui/frontend/dom/dom.ts";
 import { drawLanguages, inLanguage } from "../../ui/frontend/dom/languages.ts";
 import { PageExport } from "../../ui/frontend/export/page_export.ts";
 import type { Shared } from "../../ui/frontend/export/share.ts";
 import { programOf } from "../../ui/frontend/export/share.ts";
+import { listenToTurning } from "../../ui/frontend/leaving.ts";
 import { togglePresenter } from "../../ui/frontend/presenter.ts";
 import { showProblem } from "../../ui/frontend/questions.ts";
 import type { Api } from "../../ui/frontend/server.ts";
@@ -54,6 +55,8 @@ class GeneratePage {
   #export;
   #shared;
   #resized;
+  #endings;
+  #data;
   #started = false;
   /** Tokens of a translator's languages. */
   #languages: string[] = [];
@@ -67,6 +70,7 @@ class GeneratePage {
   #hovered: number | null = null;
 
   constructor(place: HTMLElement, data: GenerateData) {
+    this.#data = data;
     this.#elements = findElements(place);
     this.#state = {
       mode: data.mode,
@@ -126,12 +130,17 @@ class GeneratePage {
       this.#draw();
     });
     this.#resized.observe(this.#elements.root);
+    this.#endings = [
+      listenTo(window, { popstate: () => this.#goBack() }),
+      listenToTurning(place, this.#reporter), // a text that plays is not reported, so no link waits for it
+    ];
     paintScale(this.#elements.scale);
   }
 
-  update(data: GenerateData, tell: (name: string, value: unknown) => void) {
+  update(data: GenerateData, tell?: (name: string, value: unknown) => void) {
     const { root, sourceBox, text, source } = this.#elements;
-    this.#reporter.connect(tell);
+    this.#data = data;
+    if (tell) this.#reporter.connect(tell);
     this.#shared = data.shared;
     togglePresenter(root, data.presenter === "1", [text, source]);
     sourceBox.hidden = !data.has_source;
@@ -149,7 +158,15 @@ class GeneratePage {
     else this.#draw(); // the theme may have changed
   }
 
+  /** Choices that are not reported yet would undo the way back. */
+  #goBack() {
+    if (!this.#reporter.isPending) return;
+    this.#reporter.discard();
+    this.update(this.#data);
+  }
+
   end() {
+    for (const end of this.#endings) end();
     this.#generator.dispose();
     this.#copying.end();
     this.#reporter.cancel();
