@@ -183,13 +183,16 @@ class GeneratePage {
     const before = this.#state.choice;
     const asked = !this.#started || ASKED.some((name) => JSON.stringify(choice[name]) !== JSON.stringify(before[name]));
     const regenerated = JSON.stringify(news.generated) !== JSON.stringify(this.#generatedIds());
+    const resampled = JSON.stringify(news.sampling) !== JSON.stringify(this.#state.sampling);
     this.#started = true;
     this.#state = { ...this.#state, choice, sampling: news.sampling };
     setText(text, choice.text);
     setText(source, choice.source);
     fitHeights([text, source]);
     this.#drawLanguages();
-    return asked || regenerated ? news.generated.map(([position, id]) => ({ position, id, text: "…" })) : null;
+    return asked || regenerated || resampled
+      ? news.generated.map(([position, id]) => ({ position, id, text: "…" }))
+      : null;
   }
 
   /** Changes a choice: restarts generation if the model is concerned, else redraws. */
