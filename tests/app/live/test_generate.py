@@ -155,7 +155,7 @@ def test_links_say_the_same_as_those_of_the_app() -> None:
 @pytest.mark.parametrize("model", ["next", "masked", pytest.param("stories-causal", marks=pytest.mark.full)])
 def test_a_step_is_that_of_the_app(model: str, tmp_path: Path) -> None:
     stack, hidden = ("encoder", {"masked_positions": [2, 4]}) if model == "masked" else ("decoder", {})
-    steps = [[]] if model == "masked" else [[], [[9, 5]], [[9, 5], [10, 7]]]
+    steps: list[list[list[int]]] = [[]] if model == "masked" else [[], [[9, 5]], [[9, 5], [10, 7]]]
     edits = [f"{stack}.1.self.weights[3]=set:0"]
     custom = "custom:" + "/".join("1" * (place + 1) + "0" * (3 - place) for place in range(4))
     requests = [

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from headlight.problem_types import softmax
 from tests.browser.visitor import TOO_WIDE, wait_until
 
 PROMPT = "Lily had a cat named Max. Every day she played with"
-SETTINGS = {"temperature": 0.9, "top_k": 50, "top_p": 0.95, "seed": 4}
+SETTINGS = SamplingConfig(temperature=0.9, top_k=50, top_p=0.95, seed=4)
 LINK = "#page=generate&sampling=t0.9,k50,p0.95,s4"
 PERCENT = 5e-4 + 1e-4  # a percentage of one decimal place
 COUNT = 10
@@ -50,7 +51,7 @@ def expect_step(page: Page, checkpoint: Checkpoint, computed: GenerationStep, nu
     """Every shown number of a step is that of the library."""
     logits = computed["logits"][-1]
     shares = softmax(logits)
-    sample = SamplingConfig(**SETTINGS).sample(logits, number)
+    sample = SETTINGS.sample(logits, number)
     likeliest = np.argsort(-logits, kind="stable")[:12].tolist()
     listed = likeliest if sample.chosen in likeliest else [*likeliest, sample.chosen]
     assert shown_shares(page) == pytest.approx(sample.probabilities[listed], abs=PERCENT)
@@ -75,7 +76,7 @@ def found_number(text: str, pattern: str) -> float:
 
 
 def computed_steps(checkpoint: Checkpoint, prompt: str = PROMPT) -> Iterator[GenerationStep]:
-    return generate(checkpoint.model, checkpoint.tokenizer, prompt, steps=COUNT + 1, **SETTINGS)
+    return generate(checkpoint.model, checkpoint.tokenizer, prompt, steps=COUNT + 1, **asdict(SETTINGS))
 
 
 @pytest.mark.journey
@@ -88,7 +89,7 @@ def test_ten_tokens_and_every_number_are_those_of_the_library(page: Page, file: 
     for absent in ("export-menu-button", "copied", "cache"):
         expect(page.get_by_test_id(absent)).not_to_be_visible()
     text = page.get_by_test_id("page").inner_text()
-    wait_until(page, lambda: page.url, lambda url: url.count("-") >= COUNT)
+    wait_until(page, lambda: page.url, lambda url: url.partition("#")[2].count("-") == COUNT)
     page.reload()
     ready(page, COUNT)
     wait_until(page, lambda: page.get_by_test_id("page").inner_text(), lambda shown: shown == text)

@@ -1,7 +1,7 @@
 // What the page can show: the tabs, analyses and other parts whose routes have answers. A server answers all of them.
 
-import type { Needs } from "../../ui/frontend/absent.ts";
-import { hideUnanswered } from "../../ui/frontend/absent.ts";
+import type { Needs } from "../../ui/frontend/server.ts";
+import { hideUnanswered } from "../../ui/frontend/server.ts";
 import type { ExplorePage } from "./types.ts";
 
 /** The routes that parts of the HTML need besides those of their panel. */

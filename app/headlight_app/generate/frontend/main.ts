@@ -1,6 +1,5 @@
 // The Generate page: a prompt, sampling settings, and a text that grows token by token.
 
-import { hideUnanswered } from "../../ui/frontend/absent.ts";
 import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.ts";
 import { paintScale } from "../../ui/frontend/charts/colours.ts";
 import { announce } from "../../ui/frontend/dom/announce.ts";
@@ -13,7 +12,7 @@ import { listenToTurning } from "../../ui/frontend/leaving.ts";
 import { togglePresenter } from "../../ui/frontend/presenter.ts";
 import { showProblem } from "../../ui/frontend/questions.ts";
 import type { Api } from "../../ui/frontend/server.ts";
-import { backendOf, failureText } from "../../ui/frontend/server.ts";
+import { backendOf, failureText, hideUnanswered } from "../../ui/frontend/server.ts";
 import { SignalGallery } from "../../ui/frontend/signal_gallery/signal_gallery.ts";
 import { drawChat, fitHeights, setText } from "../../ui/frontend/text_box.ts";
 import { RowsPlace } from "../../ui/frontend/views/rows.ts";
