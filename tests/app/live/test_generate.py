@@ -154,7 +154,8 @@ def test_links_say_the_same_as_those_of_the_app() -> None:
 
 @pytest.mark.parametrize("model", ["next", "masked", pytest.param("stories-causal", marks=pytest.mark.full)])
 def test_a_step_is_that_of_the_app(model: str, tmp_path: Path) -> None:
-    stack, hidden = ("encoder", {"masked_positions": [2, 4]}) if model == "masked" else ("decoder", {})
+    stack = "encoder" if model == "masked" else "decoder"
+    hidden: dict[str, Any] = {"masked_positions": [2, 4]} if model == "masked" else {}
     steps: list[list[list[int]]] = [[]] if model == "masked" else [[], [[9, 5]], [[9, 5], [10, 7]]]
     edits = [f"{stack}.1.self.weights[3]=set:0"]
     custom = "custom:" + "/".join("1" * (place + 1) + "0" * (3 - place) for place in range(4))
@@ -170,9 +171,13 @@ def test_a_step_is_that_of_the_app(model: str, tmp_path: Path) -> None:
         asked("generate", model, TEXT, masked_positions=[99]),
     ]
     if model == "masked":
-        ask_filled = {"generated": [[4, 7]], "with_tokens": True, **hidden}
-        filled = {"generated": [[4, 7], [2, 6]], "with_tokens": True, **hidden}
-        requests += [asked("generate", model, TEXT, **each) for each in (ask_filled, filled, {"masked_positions": []})]
+        requests += [
+            *(
+                asked("generate", model, TEXT, generated=each, with_tokens=True, **hidden)
+                for each in ([[4, 7]], [[4, 7], [2, 6]])
+            ),
+            asked("generate", model, TEXT),
+        ]
     for request, (meta, numbers) in zip(requests, live_answers(model, requests, tmp_path), strict=True):
         found = [*step_faults(request, meta, numbers)]
         assert not found, f"{request}: {found[:5]}"
