@@ -8,6 +8,7 @@ import msgspec
 import streamlit as st
 from msgspec import structs
 
+from headlight.config import Config
 from headlight.tasks import task_of
 from headlight_app.contract.question import Question
 from headlight_app.contract.state import State
@@ -68,24 +69,30 @@ def show(state: State, entry: AvailableModel) -> None:
 
 def _component_data(state: State, entry: AvailableModel, question: Question, known: GeneratePageAnswer) -> Data:
     """The component's data from Streamlit."""
+    return prompt_data(state, entry.config, question, known) | {
+        "api": API,
+        "serial": report_serial(),
+        "presenter": state.presenter,
+        "shared": shared_state(PATH, state),
+    }
+
+
+def prompt_data(state: State, config: Config, question: Question, known: GeneratePageAnswer) -> Data:
+    """The choices, and what is known about the model before the first answer."""
     choice = {name: getattr(state, name) for name in STATE_FIELDS} | {"text": question.text, "source": question.source}
     data: Data = msgspec.to_builtins(
         {
-            "api": API,
-            "mode": "fill" if task_of(entry.config).fills_masks else "continue",
+            "mode": "fill" if task_of(config).fills_masks else "continue",
             "state": choice,
             "sampling": decode_sampling(state.sampling),
             "generated": decode_generated(question, state.generated),
             "settings": {name: getattr(question, name) for name in QUESTION_FIELDS},
-            "has_source": entry.config.reads_source_text,
+            "has_source": config.reads_source_text,
             "examples": known.examples,
             "languages": known.languages,
             "reads_chat": known.reads_chat,
             "images": known.images,
-            "hears": entry.config.reads_sound,
-            "serial": report_serial(),
-            "presenter": state.presenter,
-            "shared": shared_state(PATH, state),
+            "hears": config.reads_sound,
         }
     )
     return data

@@ -114,7 +114,7 @@ def live_document(model: LiveModel, place: Place, choice: str = "") -> str:
         "icon": base64.b64encode(ICON.read_bytes()).decode("ascii"),
         "styles": place.style(theme_styles() + (STATIC / "live.css").read_text(encoding="utf-8")),
         "guard": guard,
-        "choice": choice or f'<p class="name" aria-hidden="true">{name}</p>',
+        "choice": choice or f'<p class="name">{name}</p>',
         "missing": escape(place.missing),
         "model": name,
         "facts": "".join(f"<dt>{escape(title)}</dt><dd>{escape(fact)}</dd>" for title, fact in facts),

@@ -34,6 +34,7 @@ from headlight_app.explore.answers.token_filter import HIDDEN_TOKEN_TITLES
 from headlight_app.inference.attention_payload import MAX_LOSS_PRODUCTS, MAX_METRIC_CELLS
 from headlight_app.inference.choices import variant_choices
 from headlight_app.inference.resolved_question import MAX_WEIGHTS_BYTES, reads_chat
+from headlight_app.live.generation_facts import generation_facts
 from headlight_app.live.step_forms import step_forms
 from headlight_app.state.variants import pools, reads_pair, trained_variant
 
@@ -78,6 +79,7 @@ def model_facts(checkpoint: Checkpoint, name: str) -> Facts:
         "reads_segments": config.embedding.segments > 1 and tokenizer.gives_segments,
         "pools": pools(config),
         "task": {field: getattr(task_of(config), field) for field in TASK_FIELDS},
+        "generation": generation_facts(checkpoint),
         "labels": list(config.labels),
         "problem_type": _problem_type(config),
         "tokenizer": _tokenizer(tokenizer),

@@ -1,4 +1,4 @@
-"""Explore as the app would mount it, with the data that is known before the first answer, as JSON for a live page."""
+"""Explore and Generate as the app would mount them, with what is known before the first answer, for a live page."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import msgspec
 from msgspec import to_builtins
 
 from headlight.checkpoints import CatalogEntry
+from headlight.tasks import task_of
 from headlight_app.contract.parts import VariantChoices
 from headlight_app.contract.question import OWN_IMAGE_PREFIX, Variant
 from headlight_app.contract.state import DEFAULT_STATE, State
@@ -17,6 +18,9 @@ from headlight_app.explore.answers.page import page_answer
 from headlight_app.explore.contract import ExplorePageAnswer, ExplorePageRequest
 from headlight_app.explore.page import SHOWN_PARTS, choice_data, instrument, told
 from headlight_app.explore.tabs import TABS
+from headlight_app.generate.answers.page import answer_generate_page
+from headlight_app.generate.contract import GeneratePageRequest
+from headlight_app.generate.page import COMPONENT, PATH, prompt_data
 from headlight_app.state.url import KNOWN_NAMES
 from headlight_app.state.variants import normalized_state, trained_variant, variant_parts
 from headlight_app.ui.component import Data
@@ -28,12 +32,14 @@ def live_page(entry: CatalogEntry, encodings: tuple[str, ...]) -> Data:
     """`LivePage` in live/frontend/page/types.ts; `encodings` are the positional ones that the page can compute."""
     known = page_answer(ExplorePageRequest(model=entry.name, device="cpu"))
     known = msgspec.structs.replace(known, reads_pair=False, reads_chat=False)  # a live page reads one text
-    component = instrument("explore", escape(entry.name))
+    generate = _generate(entry) if task_of(entry.config).generates else None
+    component = instrument("explore", "Explore" if generate else escape(entry.name))
     return {
         "html": component.markup,
         "css": component.stylesheet,
         "data": _data(entry, known, encodings),
         "rules": _rules(known),
+        "generate": generate,
     }
 
 
@@ -57,6 +63,24 @@ def _data(entry: CatalogEntry, known: ExplorePageAnswer, encodings: tuple[str, .
         "own_model": "",
         "own_image_prefix": OWN_IMAGE_PREFIX,
         "room_address": "",
+    }
+
+
+def _generate(entry: CatalogEntry) -> Data:
+    """The page Generate, with what `prompt_data` tells of a session that has just begun."""
+    known = answer_generate_page(GeneratePageRequest(model=entry.name, device="cpu")).answer
+    known = msgspec.structs.replace(known, reads_chat=False)
+    state = normalized_state(DEFAULT_STATE.change(model=entry.name), entry.config).with_default_head(known.default_head)
+    question = state.question(known.examples[0].text, known.examples[0].source)
+    return {
+        "html": COMPONENT.markup,
+        "css": COMPONENT.stylesheet,
+        "data": prompt_data(state, entry.config, question, known)
+        | {
+            "presenter": "",
+            "serial": 0,
+            "shared": {"page": {"path": PATH, "own_model": "", "room_address": ""}, "state": to_builtins(state)},
+        },
     }
 
 

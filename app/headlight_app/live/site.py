@@ -78,4 +78,4 @@ def _choice(models: Sequence[LiveModel], pages: Sequence[str], here: str) -> str
         f'<a href="{page}"{current.get(page, "")}>{escape(model.provenance.model)}</a>'
         for page, model in zip(pages, models, strict=True)
     )
-    return f'<nav aria-label="Models" data-testid="live-models">{" ".join(links)}</nav>'
+    return f'<nav class="models" aria-label="Models" data-testid="live-models">{" ".join(links)}</nav>'

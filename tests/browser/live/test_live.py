@@ -1,21 +1,18 @@
 """A live page: one file, opened without a server and without a network, computes what `run` computes."""
 
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, expect
 
 import headlight
-from headlight import Checkpoint, find_checkpoint, load, run
+from headlight import Checkpoint, run
+from tests.browser.live.conftest import MODEL
 from tests.browser.visitor import TOO_WIDE, wait_until
 
-MODEL = "stories-causal"
 SENTENCE = "Lily had a cat named Max. Every day she played with"
 TYPED = " Tom and then"
 OFF = "decoder.5.self.weights[5]=set:0"
@@ -27,42 +24,6 @@ CANDIDATE = re.compile(rf"({NUMBER})(?:  \(before ({NUMBER})\))?$")
 TITLES = """() => [...document.querySelector("[data-testid=live]").shadowRoot.querySelectorAll("[title]")]
     .filter((each) => each.checkVisibility()).map((each) => each.title)"""
 EXPONENT = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
-
-
-@pytest.fixture(scope="module")
-def checkpoint() -> Checkpoint:
-    return load(find_checkpoint(MODEL), name=MODEL, device="cpu")
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of stories-causal, as the command writes it."""
-    path = tmp_path_factory.mktemp("live") / "page.html"
-    command = [sys.executable, "-P", "-m", "headlight_app.command", "live", MODEL, "--out", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == f"{path} is written: {path.stat().st_size / 1e6:.1f} MB. Open it in a browser.\n"
-    return path
-
-
-@pytest.fixture
-def page(browser: Browser, file: Path) -> Iterator[Page]:
-    """A window without a network, in which nothing but the file and its worker may be asked for."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, offline=True)
-    opened, asked, errors = context.new_page(), list[str](), list[str]()
-
-    def watch(route: Route) -> None:
-        asked.append(route.request.url)
-        route.continue_()
-
-    context.route("**/*", watch)
-    opened.on("request", lambda request: asked.append(request.url))
-    opened.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
-    opened.on("pageerror", lambda error: errors.append(str(error)))
-    yield opened
-    context.close()
-    assert not [url for url in asked if not url.startswith(("blob:null/", file.parent.as_uri()))]
-    assert not errors
 
 
 def open_page(page: Page, file: Path, fragment: str = "") -> None:
@@ -179,7 +140,7 @@ def test_what_needs_a_server_is_absent(page: Page, file: Path) -> None:
             expect(button).to_be_disabled()
     shown = page.get_by_test_id("quantity").locator("option").all_inner_texts()
     assert shown[0] == "Weights" and "Gradient × weight" not in shown
-    assert page.locator("a[href]").count() == 0
+    assert page.get_by_test_id("live").locator("a[href]").count() == 0
     page.get_by_test_id("sentence").fill("The dog ran")
     expect_answer(page, "The dog ran")
     expect(page.get_by_test_id("hint")).to_have_text("Click the heads of a layer to open them below.")

@@ -1,9 +1,11 @@
 // What the page can show: the tabs, analyses and other parts whose routes have answers. A server answers all of them.
 
-import type { ExplorePage, Routes } from "./types.ts";
+import type { Needs } from "../../ui/frontend/server.ts";
+import { hideUnanswered } from "../../ui/frontend/server.ts";
+import type { ExplorePage } from "./types.ts";
 
 /** The routes that parts of the HTML need besides those of their panel. */
-const PARTS: [selector: string, needs: (keyof Routes)[]][] = [
+const PARTS: Needs[] = [
   [".export", ["link", "export_origin"]],
   ['.explain:has([data-testid="positions-link"])', ["views"]],
   ['.lines:has([data-testid="stair-code"])', ["step_code"]],
@@ -11,8 +13,7 @@ const PARTS: [selector: string, needs: (keyof Routes)[]][] = [
 
 /** Leaves out the parts that need a route without an answer. */
 export function hideParts({ server }: ExplorePage, place: ParentNode) {
-  for (const [selector, needs] of PARTS)
-    place.querySelector(selector)?.toggleAttribute("data-absent", !needs.every((route) => server.answers(route)));
+  hideUnanswered(place, server, PARTS);
 }
 
 export function offeredTabs({ state, server }: ExplorePage) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,11 +13,23 @@ from headlight.tasks import task_of
 from headlight.text.tokenizer import Tokenizer
 from headlight.views.kinds import BarsView, NumberTable, StripsView, View
 from headlight.views.rows import Row, row
-from headlight.views.words import numbered, quoted, visible
+from headlight.views.words import numbered, places, quoted, visible
 
 MAX_CANDIDATES = 12
 SERIES = ("by the model", "after sampling settings")
 GREEDY = "Temperature 0: the likeliest token is taken; nothing is random."
+# The views before anything is known of them.
+CANDIDATES = BarsView(
+    labels=(),
+    series={},
+    compared=SERIES[0],
+    is_compact=True,
+    high=1.0,
+    as_percent=True,
+    marked_as="sampled",
+    chosen_as="taken",
+)
+RANDOM_NUMBER = StripsView(labels=("",), parts=(), high=1.0)
 
 
 def next_token_rows(
@@ -28,7 +41,7 @@ def next_token_rows(
     entropy = _entropy_in_bits(shares.astype(np.float64))
     yield row(
         _candidates(step, shares, sample, order, tokenizer),
-        text=f"{after}Entropy {entropy:.2f} bits: 0 is certain, each further bit doubles the choice.",
+        text=f"{after}Entropy {places(entropy)} bits: 0 is certain, each further bit doubles the choice.",
     )
     yield row(text=GREEDY) if is_greedy else row(_random_number(sample, order, tokenizer))
 
@@ -41,19 +54,14 @@ def _candidates(
     shown = likeliest if sample.chosen in likeliest else [*likeliest, sample.chosen]
     texts = [tokenizer.token_text(token) for token in shown]
     both = np.stack([shares[shown], sample.probabilities[shown]], axis=1)
-    return BarsView(
+    return replace(
+        CANDIDATES,
         title=f"Candidates at position {step.position}",
         labels=tuple(map(visible, texts)),
         series=dict(zip(SERIES, both.T, strict=True)),
-        compared=SERIES[0],
-        is_compact=True,
-        high=1.0,
-        as_percent=True,
         texts=tuple("" if share else "filtered out" for share in both[:, 1]),
         picks=tuple({"token": token, "token_text": text} for token, text in zip(shown, texts, strict=True)),
         marked=shown.index(sample.chosen),
-        marked_as="sampled",
-        chosen_as="taken",
         tables={"Candidates": NumberTable({"token": numbered(texts), "probability": SERIES}, both)},
     )
 
@@ -64,11 +72,10 @@ def _random_number(sample: Sample, order: np.ndarray, tokenizer: Tokenizer) -> V
     kept, vocabulary = int(np.count_nonzero(sample.probabilities)), len(order)
     rank = int(np.flatnonzero(order == sample.chosen)[0]) + 1
     left = f"all {vocabulary}" if kept == vocabulary else f"{kept} of {vocabulary}"
-    return StripsView(
+    return replace(
+        RANDOM_NUMBER,
         title=f"Random number {sample.random_number:.3f}: {quoted(tokenizer.token_text(sample.chosen))} (rank {rank})",
-        labels=("",),
         parts=(tuple((float(sample.probabilities[one]), 0 if one == sample.chosen else -1) for one in likeliest),),
-        high=1.0,
         at=sample.random_number,
         note=f"The sampling settings leave {left} tokens.",
     )

@@ -207,9 +207,9 @@ def _notes(resolved: ResolvedQuestion, generated: GeneratedTokens) -> tuple[str,
 
 def _read_tokens(text: Encoded, source: Encoded | None, tokenizer: Tokenizer) -> ReadTokens:
     if isinstance(source, EncodedSound):
-        return ReadTokens(text=_text_tokens(text, tokenizer), source=tuple(_span_tokens(source)))
-    read = None if source is None else _text_tokens(source, tokenizer.source_tokenizer)
-    return ReadTokens(text=_text_tokens(text, tokenizer), source=read)
+        return ReadTokens(text=text_tokens(text, tokenizer), source=tuple(_span_tokens(source)))
+    read = None if source is None else text_tokens(source, tokenizer.source_tokenizer)
+    return ReadTokens(text=text_tokens(text, tokenizer), source=read)
 
 
 def sound_spans(sound: EncodedSound) -> tuple[range, ...]:
@@ -227,7 +227,7 @@ def _span_tokens(sound: EncodedSound) -> Iterator[TextToken]:
         yield TextToken(text=words, id=span.start, special=False, masked=False, end=0, space_before=True)
 
 
-def _text_tokens(encoded: Encoded, tokenizer: Tokenizer) -> tuple[TextToken, ...]:
+def text_tokens(encoded: Encoded, tokenizer: Tokenizer) -> tuple[TextToken, ...]:
     """The tokens that the model read, and which of them follow a space that is not in their text."""
     rows, previous_end = [], 0
     for token, (start, end) in zip(token_answers(encoded, tokenizer), encoded.offsets, strict=True):

@@ -1,7 +1,8 @@
 // Where a generated token comes from: the heads that copied it or suppressed it, and the passages of the prompt.
 
 import { createButton, quotedToken } from "../../ui/frontend/dom/dom.ts";
-import { askRoute } from "../../ui/frontend/server.ts";
+import type { Api } from "../../ui/frontend/server.ts";
+import { askRoute, backendOf } from "../../ui/frontend/server.ts";
 import { RowsPlace } from "../../ui/frontend/views/rows.ts";
 import type { Picks, VerdictView, ViewRow } from "../../ui/frontend/views/types.ts";
 import type { GenerateElements } from "./elements.ts";
@@ -32,7 +33,7 @@ export class CopyingView {
     elements: GenerateElements,
     generator: Generator,
     events: {
-      api: string;
+      api: Api;
       redraw: () => void;
       choose: (layer: number, head: number) => void;
       prompt: (text: string) => void;
@@ -51,6 +52,7 @@ export class CopyingView {
   }
 
   draw(state: GenerateState) {
+    if (!backendOf(this.#events.api).answers("copying")) return;
     const request = this.#request(state);
     clearTimeout(this.#timer);
     this.#key = JSON.stringify(request);

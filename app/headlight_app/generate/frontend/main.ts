@@ -3,14 +3,16 @@
 import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.ts";
 import { paintScale } from "../../ui/frontend/charts/colours.ts";
 import { announce } from "../../ui/frontend/dom/announce.ts";
-import { createElement, drawExampleButtons, setAvailable, visibleText } from "../../ui/frontend/dom/dom.ts";
+import { createElement, drawExampleButtons, listenTo, setAvailable, visibleText } from "../../ui/frontend/dom/dom.ts";
 import { drawLanguages, inLanguage } from "../../ui/frontend/dom/languages.ts";
 import { PageExport } from "../../ui/frontend/export/page_export.ts";
 import type { Shared } from "../../ui/frontend/export/share.ts";
 import { programOf } from "../../ui/frontend/export/share.ts";
+import { listenToTurning } from "../../ui/frontend/leaving.ts";
 import { togglePresenter } from "../../ui/frontend/presenter.ts";
 import { showProblem } from "../../ui/frontend/questions.ts";
-import { failureText } from "../../ui/frontend/server.ts";
+import type { Api } from "../../ui/frontend/server.ts";
+import { backendOf, failureText, hideUnanswered } from "../../ui/frontend/server.ts";
 import { SignalGallery } from "../../ui/frontend/signal_gallery/signal_gallery.ts";
 import { drawChat, fitHeights, setText } from "../../ui/frontend/text_box.ts";
 import { RowsPlace } from "../../ui/frontend/views/rows.ts";
@@ -52,9 +54,12 @@ class GeneratePage {
   #export;
   #shared;
   #resized;
+  #endings;
+  #data;
   #started = false;
   /** Tokens of a translator's languages. */
   #languages: string[] = [];
+  /** Whether an answer has told of a cache: without a server there is none. */
   #hasCache = false;
   /** Whether the model has a chat template, and the caption of a prompt that is no chat. */
   #prompted = { readsChat: false, caption: "" };
@@ -64,6 +69,7 @@ class GeneratePage {
   #hovered: number | null = null;
 
   constructor(place: HTMLElement, data: GenerateData) {
+    this.#data = data;
     this.#elements = findElements(place);
     this.#state = {
       mode: data.mode,
@@ -116,18 +122,24 @@ class GeneratePage {
       collect: () => generatedView(this.#generator, this.#state, this.#copying.shown),
       share: () => this.#share(data.api),
     });
+    hideUnanswered(place, backendOf(data.api), [[".export", ["link", "export_origin"]]]);
     this.#listen();
     this.#resized = new ResizeObserver(() => {
       fitHeights([this.#elements.text, this.#elements.source]);
       this.#draw();
     });
     this.#resized.observe(this.#elements.root);
+    this.#endings = [
+      listenTo(window, { popstate: () => this.#goBack() }),
+      listenToTurning(place, this.#reporter), // a text that plays is not reported, so no link waits for it
+    ];
     paintScale(this.#elements.scale);
   }
 
-  update(data: GenerateData, tell: (name: string, value: unknown) => void) {
+  update(data: GenerateData, tell?: (name: string, value: unknown) => void) {
     const { root, sourceBox, text, source } = this.#elements;
-    this.#reporter.connect(tell);
+    this.#data = data;
+    if (tell) this.#reporter.connect(tell);
     this.#shared = data.shared;
     togglePresenter(root, data.presenter === "1", [text, source]);
     sourceBox.hidden = !data.has_source;
@@ -145,7 +157,15 @@ class GeneratePage {
     else this.#draw(); // the theme may have changed
   }
 
+  /** Choices that are not reported yet would undo the way back. */
+  #goBack() {
+    if (!this.#reporter.isPending) return;
+    this.#reporter.discard();
+    this.update(this.#data);
+  }
+
   end() {
+    for (const end of this.#endings) end();
     this.#generator.dispose();
     this.#copying.end();
     this.#reporter.cancel();
@@ -162,13 +182,16 @@ class GeneratePage {
     const before = this.#state.choice;
     const asked = !this.#started || ASKED.some((name) => JSON.stringify(choice[name]) !== JSON.stringify(before[name]));
     const regenerated = JSON.stringify(news.generated) !== JSON.stringify(this.#generatedIds());
+    const resampled = JSON.stringify(news.sampling) !== JSON.stringify(this.#state.sampling);
     this.#started = true;
     this.#state = { ...this.#state, choice, sampling: news.sampling };
     setText(text, choice.text);
     setText(source, choice.source);
     fitHeights([text, source]);
     this.#drawLanguages();
-    return asked || regenerated ? news.generated.map(([position, id]) => ({ position, id, text: "…" })) : null;
+    return asked || regenerated || resampled
+      ? news.generated.map(([position, id]) => ({ position, id, text: "…" }))
+      : null;
   }
 
   /** Changes a choice: restarts generation if the model is concerned, else redraws. */
@@ -199,7 +222,7 @@ class GeneratePage {
     return this.#generator.generated.map(({ position, id }) => [position, id] as [number, number]);
   }
 
-  #share(api: string): Shared {
+  #share(api: Api): Shared {
     const { page, state } = this.#shared;
     const { choice, settings, sampling } = this.#state;
     const generated = this.#generatedIds();
@@ -377,7 +400,7 @@ class GeneratePage {
   #drawCosts() {
     const { newest } = this.#generator;
     const { useCache: button } = this.#elements;
-    const isStep = newest !== null && !newest.done;
+    const isStep = newest !== null && !newest.done && newest.cache_rows.length > 0;
     this.#hasCache ||= isStep;
     this.#elements.cache.hidden = !newest || !this.#hasCache;
     if (!isStep) return;

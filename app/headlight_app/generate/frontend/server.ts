@@ -1,6 +1,6 @@
 // Requests of the Generate page.
 
-import type { Unanswered } from "../../ui/frontend/server.ts";
+import type { Api, Unanswered } from "../../ui/frontend/server.ts";
 import { clientId, post } from "../../ui/frontend/server.ts";
 import type { Packed } from "../../ui/frontend/wire.ts";
 import type {
@@ -24,7 +24,7 @@ export class GenerateServer {
   #number = 0;
   #pending = new AbortController();
 
-  constructor(api: string, unanswered: Unanswered) {
+  constructor(api: Api, unanswered: Unanswered) {
     this.#api = api;
     this.#unanswered = unanswered;
   }

@@ -2,6 +2,7 @@
 
 import type { Question, Sampling, State } from "../../ui/frontend/contract.ts";
 import type { SharedState } from "../../ui/frontend/export/types.ts";
+import type { Api } from "../../ui/frontend/server.ts";
 import type { ViewRow } from "../../ui/frontend/views/types.ts";
 import type { GeneratePageAnswer, GenerateReport, ReadTokens, StepAnswer, TextToken } from "./contract.ts";
 
@@ -40,7 +41,7 @@ export interface GenerateState {
 export interface GenerateData
   extends Pick<GeneratePageAnswer, "examples" | "languages" | "images" | "reads_chat">,
     Pick<GenerateReport, "sampling" | "generated"> {
-  api: string;
+  api: Api;
   mode: Mode;
   state: Choice;
   settings: Settings;

@@ -7,6 +7,7 @@ export const ROUTES = [
   "head_metrics",
   "query_key_weights",
   "walkthrough",
+  "generate",
 ] as const;
 
 /** The quantities of a head that need only what runs record. */

@@ -18,10 +18,6 @@ const PATIENCE = 3000; // milliseconds that a link waits for Streamlit to acknow
  */
 export function listenToLeaving(root: Element, reporter: Reports): () => void {
   const isOutside = (event: Event) => !event.composedPath().includes(root);
-  const turn = (event: Event) => {
-    if (isOutside(event)) reporter.flush();
-  };
-  const hide = () => reporter.flush();
   const follow = (event: MouseEvent) => {
     const link = event.composedPath().find((element) => element instanceof HTMLAnchorElement);
     if (!link || !isOutside(event) || event.metaKey || event.ctrlKey || !isLate(reporter)) return;
@@ -32,9 +28,20 @@ export function listenToLeaving(root: Element, reporter: Reports): () => void {
     const late = new Promise((resolve) => setTimeout(resolve, PATIENCE));
     Promise.race([reporter.heard(), late]).then(() => link.click());
   };
+  const endings = [listenToTurning(root, reporter), listenTo(document, { click: follow }, { capture: true })];
+  return () => {
+    for (const end of endings) end();
+  };
+}
+
+/** The same without links that wait until the choices are heard. */
+export function listenToTurning(root: Element, reporter: Pick<Reports, "flush">): () => void {
+  const turn = (event: Event) => {
+    if (!event.composedPath().includes(root)) reporter.flush();
+  };
+  const hide = () => reporter.flush();
   const endings = [
     listenTo(document, { pointerdown: turn, focusin: turn }, { capture: true }),
-    listenTo(document, { click: follow }, { capture: true }),
     listenTo(document, { visibilitychange: hide }),
     listenTo(window, { pagehide: hide }),
   ];

@@ -58,6 +58,15 @@ export function backendOf(api: Api): Backend {
   return typeof api === "string" ? new HttpBackend(api) : api;
 }
 
+/** A part of a page's HTML, and the routes that it needs. */
+export type Needs = readonly [selector: string, routes: readonly (keyof Routes)[]];
+
+/** Leaves out the parts of a page that need a route without an answer. */
+export function hideUnanswered(place: ParentNode, backend: Pick<Backend, "answers">, parts: readonly Needs[]) {
+  for (const [selector, routes] of parts)
+    place.querySelector(selector)?.toggleAttribute("data-absent", !routes.every((route) => backend.answers(route)));
+}
+
 /** @template Meta the JSON part of the route's answer @param unanswered hears of a network that fails */
 export async function post<Meta = Record<string, unknown>>(
   api: Api,

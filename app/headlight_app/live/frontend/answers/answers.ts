@@ -3,6 +3,7 @@
 import { table } from "../../../ui/frontend/dom/table.ts";
 import { Refused } from "../engine/refused.ts";
 import type { ROUTES } from "../routes.ts";
+import { answerGenerate } from "./generate/step.ts";
 import { answerHeadView } from "./head_view.ts";
 import { answerHeadMatrix, answerHeadMetrics, answerQueryKeyWeights } from "./heads.ts";
 import { openRuns, type Runs } from "./runs.ts";
@@ -19,6 +20,7 @@ const ANSWERS: Record<(typeof ROUTES)[number], Answer> = table({
   head_metrics: answerHeadMetrics,
   query_key_weights: answerQueryKeyWeights,
   walkthrough: answerWalkthrough,
+  generate: answerGenerate,
 });
 
 /** The answers about a model, which keep its last runs. A refusal is an answer whose `error` is a sentence. */

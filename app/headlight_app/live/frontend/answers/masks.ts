@@ -80,6 +80,20 @@ export function masksText(masks: readonly Mask[]): string {
   return masks.map(({ text }) => text).join("+") || NO_MASK;
 }
 
+/** Masks for a text that has grown: a new token attends to all before it and itself, and no earlier token to it. */
+export function extended(text: string, oldLength: number, length: number): string {
+  return text.replace(/custom:([01/]+)/g, (mask, argument: string) => {
+    const rows = argument.split("/");
+    if (rows.length !== oldLength) return mask;
+    const more = Array.from({ length: length - oldLength }, (_, place) => oldLength + place + 1);
+    const all = [
+      ...rows.map((row) => row.padEnd(row.length + more.length, "0")),
+      ...more.map((ones) => "1".repeat(ones).padEnd(length, "0")),
+    ];
+    return `custom:${all.join("/")}`;
+  });
+}
+
 function within(
   name: string,
   what: string,

@@ -33,7 +33,7 @@ export function notesOf(runs: Runs, run: Run): string[] {
 }
 
 /** The replaced parts: their titles, and the names before and after. */
-export function differencesOf({ parts }: Run, facts: ModelFacts): PartDifference[] {
+export function differencesOf({ parts }: Pick<Run, "parts">, facts: ModelFacts): PartDifference[] {
   return (Object.keys(facts.parts) as (keyof typeof parts)[])
     .filter((field) => parts[field] !== facts.trained[field])
     .map((field) => {
@@ -45,8 +45,14 @@ export function differencesOf({ parts }: Run, facts: ModelFacts): PartDifference
 }
 
 function variantNotes(runs: Runs, run: Run): string[] {
-  const told = differencesOf(run, runs.model.facts).map(({ title, was, now }) => `${title}: ${now} instead of ${was}.`);
-  return told.length ? [...told, "The model was not trained this way.", lossNote(runs, run)] : [];
+  const told = differenceNotes(run, runs.model.facts);
+  return told.length ? [...told, lossNote(runs, run)] : [];
+}
+
+/** The replaced parts, in sentences. */
+export function differenceNotes(run: Pick<Run, "parts">, facts: ModelFacts): string[] {
+  const told = differencesOf(run, facts).map(({ title, was, now }) => `${title}: ${now} instead of ${was}.`);
+  return told.length ? [...told, "The model was not trained this way."] : [];
 }
 
 /** The loss on this text as trained and with the changes, and why a lower one makes no better model. */

@@ -7,11 +7,14 @@ import type { Trace } from "../engine/types.ts";
 import type { EncodedToken } from "../tokenizer/types.ts";
 import { changesOf } from "./edits/hook.ts";
 import { nativeEdit, parseEdit } from "./edits/syntax.ts";
-import { allowedCells, masksText, parseMasks } from "./masks.ts";
+import { allowedCells, extended, masksText, parseMasks } from "./masks.ts";
 import { encoded } from "./text.ts";
 import type { Model, ModelFacts } from "./types.ts";
 
 const MOST_KEPT = 4; // runs: of the text as it is, as trained, of another text, and of the one before
+
+/** Tokens that a model wrote, by their positions: in place of masks, or after the text. */
+export type Written = readonly (readonly [position: number, token: number])[];
 
 /** A question with what the engine recorded. */
 export interface Run {
@@ -26,7 +29,7 @@ export interface Run {
 export interface Runs {
   readonly model: Model;
   /** Throws a Refused with a sentence for a question without an answer. */
-  of(question: Question): Run;
+  of(question: Question, written?: Written): Run;
   /** The same input, to the model as it was trained. */
   asTrained(run: Run): Run;
 }
@@ -35,10 +38,10 @@ export interface Runs {
 export function openRuns(model: Model): Runs {
   const kept = new Map<string, Run>();
   const { facts } = model;
-  const of = (asked: Question): Run => {
+  const of = (asked: Question, written: Written = []): Run => {
     const question = readable(asked, facts);
-    const key = JSON.stringify(question);
-    const run = kept.get(key) ?? computed(question, model);
+    const key = JSON.stringify([question, written]);
+    const run = kept.get(key) ?? computed(question, written, model);
     kept.delete(key); // the last one is the newest
     kept.set(key, run);
     for (const old of [...kept.keys()].slice(0, -MOST_KEPT)) kept.delete(old);
@@ -72,12 +75,14 @@ function readable(asked: Question, facts: ModelFacts): Question {
   };
 }
 
-function computed(question: Question, model: Model): Run {
+function computed(question: Question, written: Written, model: Model): Run {
   const { engine, facts } = model;
   const parts = partsOf(question.variant, facts);
-  const masks = parts.masks === facts.trained.masks ? null : parseMasks(parts.masks, facts);
-  const tokens = encoded(question, model);
+  const tokens = encoded(question, written, model);
   const edits = question.edits.map((edit) => parseEdit(edit, facts));
+  const added = facts.task.fills_masks ? 0 : written.length;
+  const masksNow = extended(parts.masks, tokens.length - added, tokens.length);
+  const masks = masksNow === facts.trained.masks ? null : parseMasks(masksNow, facts);
   const isReadable = tokens.length <= facts.context; // else the engine refuses it
   if (isReadable) requireShort(tokens.length, facts);
   const cells = masks && isReadable ? allowedCells(masks, tokens.length) : null;

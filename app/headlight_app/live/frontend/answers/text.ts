@@ -4,10 +4,17 @@ import type { Question, Token } from "../../../ui/frontend/contract.ts";
 import { formatCount } from "../../../ui/frontend/dom/numbers.ts";
 import { Refused } from "../engine/refused.ts";
 import type { EncodedToken, Tokenizer } from "../tokenizer/types.ts";
+import type { Written } from "./runs.ts";
 import type { Model, ModelFacts } from "./types.ts";
 
-/** The tokens, with mask tokens in the masked positions. Throws a Refused for a text that the model cannot read. */
-export function encoded({ text, masked_positions }: Question, { tokenizer, facts }: Model): EncodedToken[] {
+/** The tokens of a text, with those that a model wrote. Throws a Refused for a text that the model cannot read. */
+export function encoded(question: Question, written: Written, model: Model): EncodedToken[] {
+  const prompt = promptTokens(question, model);
+  return written.length ? withWritten(prompt, written, model) : prompt;
+}
+
+/** The tokens, with mask tokens in the masked positions. */
+function promptTokens({ text, masked_positions }: Question, { tokenizer, facts }: Model): EncodedToken[] {
   checkText(text, tokenizer, facts);
   const tokens = tokenizer.encode(text);
   if (!masked_positions.length) return tokens;
@@ -21,6 +28,34 @@ export function encoded({ text, masked_positions }: Question, { tokenizer, facts
   return tokens
     .map((token, place) => (masked.has(place) ? { ...token, id: maskId, text: tokenizer.tokenText(maskId) } : token))
     .map((token) => ({ ...token, special: special.has(token.id) }));
+}
+
+/** The tokens with those that a model wrote, in place of masks or at the end. */
+function withWritten(tokens: readonly EncodedToken[], written: Written, { tokenizer, facts }: Model): EncodedToken[] {
+  const { task, vocabulary_size: size } = facts;
+  const ids = written.map(([, id]) => id);
+  const special = new Set(facts.tokenizer.special_ids);
+  const isMask = (position: number) => tokens[position]?.id === tokenizer.maskId;
+  const outside = written.map(([position]) => position).filter((position) => task.fills_masks && !isMask(position));
+  if (outside.length)
+    throw new Refused(`Token ${Math.min(...outside)} is not masked, so nothing can be filled in there.`);
+  const unknown = ids.find((id) => id >= size);
+  if (unknown !== undefined)
+    throw new Refused(`There is no token ${unknown}: the vocabulary has the ids 0 to ${size - 1}.`);
+  if (task.fills_masks) {
+    const filled = new Map(written);
+    return tokens.map((token, position) => {
+      const id = filled.get(position) ?? token.id;
+      const text = filled.has(position) ? tokenizer.tokenText(id) : token.text;
+      return { ...token, id, text, special: special.has(id) };
+    });
+  }
+  const all = [...tokens.map(({ id }) => id), ...ids];
+  const names = tokenizer.texts(all);
+  return all.map((id, place) => {
+    const text = tokens[place]?.text ?? names[place];
+    return { id, text, special: special.has(id), start: 0, end: 0, spaceBefore: false }; // places of another text
+  });
 }
 
 /** The tokens as the page shows them. */

@@ -1,6 +1,14 @@
 // What the answers read besides the numbers of a run: the facts that Python writes (app/headlight_app/live/facts.py).
 
-import type { HeadChoice, PartChoices, Prediction, Question, Variant } from "../../../ui/frontend/contract.ts";
+import type {
+  HeadChoice,
+  PartChoices,
+  Prediction,
+  Question,
+  Sampling,
+  Variant,
+} from "../../../ui/frontend/contract.ts";
+import type { BarsView, StripsView, ViewRow } from "../../../ui/frontend/views/types.ts";
 import type { Engine } from "../engine/types.ts";
 import type { Tokenizer } from "../tokenizer/types.ts";
 
@@ -49,6 +57,30 @@ export interface StepFacts {
   prediction: StepForm | null;
 }
 
+/** The rules of a checkpoint for generation, as `GenerationConfig` in Python. */
+export interface GenerationRules {
+  repetition_penalty: number;
+  no_repeat_ngram_size: number;
+  suppressed_token_ids: number[];
+  first_suppressed_token_ids: number[];
+  forced_first_token_id: number | null;
+}
+
+/** What Generate shows (app/headlight_app/live/generation_facts.py): forms of its rows and views, and its words. */
+export interface GenerationFacts {
+  rules: GenerationRules;
+  /** Each ends a text. */
+  end_tokens: number[];
+  sampling: Sampling;
+  /** How many candidates are shown, and the names of their two numbers. */
+  candidates: number;
+  series: [string, string];
+  greedy: string;
+  row: ViewRow;
+  bars: BarsView;
+  strips: StripsView;
+}
+
 /** The limits of what is read and computed at once. */
 interface Limits {
   characters: number;
@@ -93,6 +125,8 @@ export interface ModelFacts {
     preposition: string;
     no_prediction: string;
   };
+  /** Null for a model that writes nothing. */
+  generation: GenerationFacts | null;
   labels: string[];
   problem_type: {
     name: NonNullable<Prediction["problem_type"]>;

@@ -26,7 +26,7 @@ export interface Rules {
   variant: Record<string, Rule>;
 }
 
-type Chosen = Partial<Omit<State, "variant">> & { variant?: Partial<Variant> };
+export type Chosen = Partial<Omit<State, "variant">> & { variant?: Partial<Variant> };
 type Opening = Pick<
   LiveData,
   "opening" | "opening_head" | "default_head" | "default_attention" | "settings" | "trained"

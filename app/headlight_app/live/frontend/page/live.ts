@@ -1,14 +1,15 @@
-// A live page: Explore with a worker in place of the server and this module in place of Streamlit.
+// A live page: Explore and Generate in a file, with a worker in place of the server and this module in place of Streamlit.
 
-import explore from "../../../explore/frontend/main.ts";
-import type { ToldChoice } from "../../../explore/frontend/types.ts";
-import { listenTo } from "../../../ui/frontend/dom/dom.ts";
+import { createElement } from "../../../ui/frontend/dom/dom.ts";
 import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
 import { FAMILY } from "../../../ui/frontend/fonts/mathematics.ts";
 import type { Backend } from "../../../ui/frontend/server.ts";
 import { inflate } from "../../../ui/frontend/wire.ts";
-import { QUANTITIES, ROUTES } from "../routes.ts";
-import { filled, fitting, readLink } from "./choices.ts";
+import { ROUTES } from "../routes.ts";
+import { readLink } from "./choices.ts";
+import { Links } from "./links.ts";
+import type { Part } from "./pages.ts";
+import { partsOf } from "./pages.ts";
 import { MissingPart, packedPart } from "./parts.ts";
 import type { LivePage, OpenModel } from "./types.ts";
 import { WorkerBackend } from "./worker_backend.ts";
@@ -52,32 +53,53 @@ async function readModel(): Promise<OpenModel> {
   return { model, weights };
 }
 
-/** Mounts Explore in a shadow root, and returns choices to it as data, as a run of the app would. */
-export function openLive(host: HTMLElement, { html, css, data, rules }: LivePage, backend: Backend) {
+/** Shows the pages, one at a time, in a shadow root, and returns choices to them as data, as a run of the app would. */
+export function openLive(host: HTMLElement, page: LivePage, backend: Backend) {
   document.documentElement.classList.toggle(SIMPLE, storedMode() !== "full");
-  const root = host.attachShadow({ mode: "open" });
-  root.innerHTML = `<style>${css}</style>${html}`;
-  const quantities = data.quantities.filter(({ name }) => QUANTITIES.some((known) => known === name));
-  const linked = () => filled(readLink(location.hash.slice(1), rules), data);
-  const now = { state: linked(), serial: 0 };
+  const parts = partsOf(page, backend);
+  const links = new Links([...parts.keys()], page.data.default_attention);
+  const now = { name: links.name, chosen: readLink(links.query, page.rules), serial: 0 };
+  let [shown, end] = ["", () => {}];
+  let root: ShadowRoot | null = null;
   const run = () => {
-    const given = { ...data, quantities, ...now, api: backend, link_place: "hash" as const };
-    explore({ parentElement: root as unknown as HTMLElement, data: [given], setStateValue: hear });
+    const part = parts.get(now.name) as Part;
+    const leave = end;
+    if (shown !== now.name) root = mounted(host, part);
+    shown = now.name;
+    end = part.draw(root as unknown as HTMLElement, now.chosen, now.serial, hear);
+    leave();
+    links.draw(now.name, now.chosen);
   };
   const hear = (_: string, told: unknown) => {
-    const { serial, ...chosen } = told as Partial<ToldChoice> & { serial: number };
+    const { serial, ...choices } = told as Record<string, unknown> & { serial: number };
     now.serial = serial;
-    now.state = filled({ ...now.state, ...fitting(chosen, rules) }, data);
+    now.chosen = (parts.get(now.name) as Part).heard(now.chosen, choices);
+    if (now.name !== "explore") links.write(now.name, now.chosen); // Explore writes its own address
     setTimeout(run); // as an answer of Streamlit, once what reports it has ended
   };
   run();
-  listenTo(window, {
-    popstate: () => {
-      now.state = linked();
+  links.listen({
+    follow(name) {
+      now.name = name;
+      links.write(name, now.chosen);
+      run();
+      scrollTo(0, 0);
+    },
+    back() {
+      Object.assign(now, { name: links.name, chosen: readLink(links.query, page.rules) });
       run();
     },
   });
   matchMedia(DARK).addEventListener("change", run); // drawings have other colours
+}
+
+/** The place of a page, which replaces the one before. */
+function mounted(host: HTMLElement, { html, css }: Part): ShadowRoot {
+  const place = createElement("div");
+  const root = place.attachShadow({ mode: "open" });
+  root.innerHTML = `<style>${css}</style>${html}`;
+  host.replaceChildren(place);
+  return root;
 }
 
 function storedMode() {

@@ -2,6 +2,7 @@
 
 import type { ExplorePageAnswer } from "../../../explore/frontend/contract.ts";
 import type { ExploreData } from "../../../explore/frontend/types.ts";
+import type { GenerateData } from "../../../generate/frontend/types.ts";
 import type { Variant } from "../../../ui/frontend/contract.ts";
 import type { Deflated } from "../../../ui/frontend/wire.ts";
 import type { Rules } from "./choices.ts";
@@ -20,10 +21,17 @@ export type FromWorker = { opened: true } | { closed: string } | { answer: Array
 /** What Streamlit would pass on, and the parts of the model as trained. */
 export type LiveData = Omit<ExploreData, "api"> & Pick<ExplorePageAnswer, "default_attention"> & { trained: Variant };
 
-/** Explore as Streamlit would mount it: its HTML, its style sheets, and its data. */
+/** Explore as Streamlit would mount it: its HTML, its style sheets, and its data; and Generate for a model that writes. */
 export interface LivePage {
   html: string;
   css: string;
   data: LiveData;
   rules: Rules;
+  generate: LiveGenerate | null;
+}
+
+export interface LiveGenerate {
+  html: string;
+  css: string;
+  data: Omit<GenerateData, "api">;
 }

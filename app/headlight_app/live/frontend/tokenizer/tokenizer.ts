@@ -35,6 +35,7 @@ export function openTokenizer(file: TokenizerFile): Tokenizer {
     endId: file.endId,
     tokenText: (id) => nameBytes(vocabulary.text(id)),
     entry: (id) => vocabulary.entry(id) ?? `[${id}]`,
+    texts: (ids) => tokenNames(ids.map(vocabulary.text), [], []),
     encode: (typed) => {
       const text = aligned(typed.toWellFormed());
       requireKnown(file, text.characters);
@@ -61,10 +62,26 @@ function encoded(tokens: readonly Token[], characters: readonly string[], vocabu
     characters,
   );
   const units = unitsBefore(characters);
+  const spaced = spacesBefore(names, spans, characters);
   return tokens.map(({ id, special }, at) => {
     const [start, end] = spans[at].map((character) => units[character]);
-    return { id, text: names[at], special, start, end };
+    return { id, text: names[at], special, start, end, spaceBefore: spaced[at] };
   });
+}
+
+/** Whether white space precedes each token that is not in its text. */
+function spacesBefore(names: readonly string[], spans: readonly Span[], characters: readonly string[]): boolean[] {
+  let previousEnd = 0;
+  return spans.map(([start, end], at) => {
+    const between = [...characters.slice(previousEnd, start), ...characters.slice(start, Math.min(end, start + 1))];
+    previousEnd = Math.max(previousEnd, end);
+    return end > start && between.some(isWhite) && !isWhite(names[at].slice(0, 1));
+  });
+}
+
+/** As `str.isspace` in Python. */
+function isWhite(character: string): boolean {
+  return /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/.test(character);
 }
 
 /** The number of UTF-16 units before each character, and in all. */

@@ -7,6 +7,8 @@ export interface EncodedToken {
   readonly special: boolean;
   readonly start: number;
   readonly end: number;
+  /** Whether white space precedes it that is not in its text. */
+  readonly spaceBefore: boolean;
 }
 
 export interface Tokenizer {
@@ -18,6 +20,8 @@ export interface Tokenizer {
   tokenText(id: number): string;
   /** The vocabulary's entry of a token, such as "Ġcat". */
   entry(id: number): string;
+  /** The texts of consecutive tokens: of a character in several tokens, each is a numbered part of it. */
+  texts(ids: readonly number[]): string[];
   readonly vocabularySize: number;
   readonly maskId: number | null;
   readonly endId: number | null;
