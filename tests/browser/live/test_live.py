@@ -1,8 +1,6 @@
 """A live page: one file, opened without a server and without a network, computes what `run` computes."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +10,10 @@ import torch
 from playwright.sync_api import Browser, Page, Route, expect
 
 import headlight
-from headlight import Checkpoint, find_checkpoint, load, run
+from headlight import Checkpoint, run
+from tests.browser.live.conftest import MODEL
 from tests.browser.visitor import TOO_WIDE, wait_until
 
-MODEL = "stories-causal"
 SENTENCE = "Lily had a cat named Max. Every day she played with"
 TYPED = " Tom and then"
 OFF = "decoder.5.self.weights[5]=set:0"
@@ -27,22 +25,6 @@ CANDIDATE = re.compile(rf"({NUMBER})(?:  \(before ({NUMBER})\))?$")
 TITLES = """() => [...document.querySelector("[data-testid=live]").shadowRoot.querySelectorAll("[title]")]
     .filter((each) => each.checkVisibility()).map((each) => each.title)"""
 EXPONENT = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
-
-
-@pytest.fixture(scope="module")
-def checkpoint() -> Checkpoint:
-    return load(find_checkpoint(MODEL), name=MODEL, device="cpu")
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of stories-causal, as the command writes it."""
-    path = tmp_path_factory.mktemp("live") / "page.html"
-    command = [sys.executable, "-P", "-m", "headlight_app.command", "live", MODEL, "--out", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == f"{path} is written: {path.stat().st_size / 1e6:.1f} MB. Open it in a browser.\n"
-    return path
 
 
 @pytest.fixture
@@ -83,11 +65,11 @@ def number(shown: str) -> float:
     return float(shown.replace("·10", "e").translate(EXPONENT))
 
 
-def shown_predictions(page: Page) -> dict[str, tuple[float, float | None]]:
+def shown_predictions(titles: list[str]) -> dict[str, tuple[float, float | None]]:
     """Each shown token with its probability, and that of the model as trained if they differ."""
     found = {}
-    for candidate in page.get_by_test_id("predictions").locator(".candidate").all():
-        token, _, numbers = (candidate.get_attribute("title") or "").partition("  ")
+    for title in titles:
+        token, _, numbers = title.partition("  ")
         match = CANDIDATE.search(numbers)
         assert match, numbers
         found[token] = (number(match[1]), number(match[2]) if match[2] else None)
@@ -104,10 +86,23 @@ def computed(checkpoint: Checkpoint, text: str, edits: tuple[str, ...] = (), **p
 
 def expect_equal(page: Page, checkpoint: Checkpoint, text: str, edits: tuple[str, ...] = (), **parts: str) -> None:
     """Every shown probability is that of `run`, before the changes and with them."""
+    predictions = page.get_by_test_id("predictions")
+    titles = [each.get_attribute("title") or "" for each in predictions.locator(".candidate").all()]
+    tokens = [each.get_attribute("data-target") or "" for each in predictions.locator("[data-target]").all()]
+    expect_computed(titles, tokens, checkpoint, text, edits, **parts)
+
+
+def expect_computed(
+    titles: list[str],
+    tokens: list[str],
+    checkpoint: Checkpoint,
+    text: str,
+    edits: tuple[str, ...] = (),
+    **parts: str,
+) -> None:
+    """The probabilities in the titles of the predicted tokens are those of `run`."""
     after, before = computed(checkpoint, text, edits, **parts), computed(checkpoint, text)
-    shown = shown_predictions(page)
-    targets = page.get_by_test_id("predictions").locator("[data-target]").all()
-    tokens = [target.get_attribute("data-target") or "" for target in targets]
+    shown = shown_predictions(titles)
     assert len(shown) >= 5 and tokens[0] == max(after, key=lambda each: after[each])
     for token, (share, share_before) in zip(tokens, shown.values(), strict=True):
         assert share == pytest.approx(after[token], abs=CLOSE)
