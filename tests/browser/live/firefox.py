@@ -101,7 +101,7 @@ class Firefox:
 
     def type(self, text: str, milliseconds: int) -> None:
         """Presses one key after another in the focused element."""
-        pause = {"type": "pause", "duration": milliseconds}
+        pause: dict[str, Any] = {"type": "pause", "duration": milliseconds}
         keys = ([{"type": kind, "value": key} for kind in ("keyDown", "keyUp")] for key in text)
         self._act("key", [action for key in keys for action in (*key, pause)])
 
