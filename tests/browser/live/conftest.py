@@ -1,4 +1,4 @@
-"""The live page of stories-causal, and a window without a network."""
+"""The live page of stories-causal and its model, once for all tests of a worker, and a window without a network."""
 
 import subprocess
 import sys
@@ -13,12 +13,12 @@ from headlight import Checkpoint, find_checkpoint, load
 MODEL = "stories-causal"
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def checkpoint() -> Checkpoint:
     return load(find_checkpoint(MODEL), name=MODEL, device="cpu")
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of stories-causal, as the command writes it."""
     path = tmp_path_factory.mktemp("live") / "page.html"

@@ -44,11 +44,11 @@ def number(shown: str) -> float:
     return float(shown.replace("·10", "e").translate(EXPONENT))
 
 
-def shown_predictions(page: Page) -> dict[str, tuple[float, float | None]]:
+def shown_predictions(titles: list[str]) -> dict[str, tuple[float, float | None]]:
     """Each shown token with its probability, and that of the model as trained if they differ."""
     found = {}
-    for candidate in page.get_by_test_id("predictions").locator(".candidate").all():
-        token, _, numbers = (candidate.get_attribute("title") or "").partition("  ")
+    for title in titles:
+        token, _, numbers = title.partition("  ")
         match = CANDIDATE.search(numbers)
         assert match, numbers
         found[token] = (number(match[1]), number(match[2]) if match[2] else None)
@@ -65,10 +65,23 @@ def computed(checkpoint: Checkpoint, text: str, edits: tuple[str, ...] = (), **p
 
 def expect_equal(page: Page, checkpoint: Checkpoint, text: str, edits: tuple[str, ...] = (), **parts: str) -> None:
     """Every shown probability is that of `run`, before the changes and with them."""
+    predictions = page.get_by_test_id("predictions")
+    titles = [each.get_attribute("title") or "" for each in predictions.locator(".candidate").all()]
+    tokens = [each.get_attribute("data-target") or "" for each in predictions.locator("[data-target]").all()]
+    expect_computed(titles, tokens, checkpoint, text, edits, **parts)
+
+
+def expect_computed(
+    titles: list[str],
+    tokens: list[str],
+    checkpoint: Checkpoint,
+    text: str,
+    edits: tuple[str, ...] = (),
+    **parts: str,
+) -> None:
+    """The probabilities in the titles of the predicted tokens are those of `run`."""
     after, before = computed(checkpoint, text, edits, **parts), computed(checkpoint, text)
-    shown = shown_predictions(page)
-    targets = page.get_by_test_id("predictions").locator("[data-target]").all()
-    tokens = [target.get_attribute("data-target") or "" for target in targets]
+    shown = shown_predictions(titles)
     assert len(shown) >= 5 and tokens[0] == max(after, key=lambda each: after[each])
     for token, (share, share_before) in zip(tokens, shown.values(), strict=True):
         assert share == pytest.approx(after[token], abs=CLOSE)

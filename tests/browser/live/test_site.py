@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from headlight import Checkpoint, find_checkpoint, load
-from tests.browser.live.test_live import MODEL, SENTENCE, expect_answer, expect_equal
+from headlight import Checkpoint
+from tests.browser.live.conftest import MODEL
+from tests.browser.live.test_live import SENTENCE, expect_answer, expect_equal
 from tests.browser.server import started
 from tests.browser.visitor import TOO_WIDE
 
@@ -23,11 +24,6 @@ SENT = """() => Object.fromEntries(performance.getEntriesByType("resource").map(
   ({ name, transferSize }) => [new URL(name).pathname.split("/").at(-1), transferSize]
 ))"""
 PATH = "course/week 3"  # of the site on its host
-
-
-@pytest.fixture(scope="module")
-def checkpoint() -> Checkpoint:
-    return load(find_checkpoint(MODEL), name=MODEL, device="cpu")
 
 
 @pytest.fixture(scope="module")
