@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from headlight import Checkpoint
+from headlight import Checkpoint, find_checkpoint, load
 from tests.browser.live.conftest import MODEL
 from tests.browser.live.test_live import SENTENCE, expect_answer, expect_equal
 from tests.browser.server import started

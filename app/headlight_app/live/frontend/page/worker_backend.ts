@@ -26,7 +26,9 @@ export class WorkerBackend implements Backend {
     this.#routes = new Set(routes);
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#receive(data);
     worker.onerror = ({ message }) => this.#fail(`This page cannot compute here: ${message || "no worker starts"}.`);
-    model.then((open) => this.#open(open)).catch((error) => this.#fail(error instanceof Error ? error.message : String(error)));
+    model
+      .then((open) => this.#open(open))
+      .catch((error) => this.#fail(error instanceof Error ? error.message : String(error)));
   }
 
   answers(route: string) {
