@@ -25,13 +25,15 @@ from headlight_app.live.site import site_files
 from headlight_app.ui.component import Data
 
 
-def write_page(folder: Path, out: Path, precision: Precision) -> int:
+def write_page(folder: Path, out: Path, precision: Precision, *, name: str = "", link: str = "") -> int:
     """Write the page of the checkpoint in a folder as one file; returns its bytes. It names no folder of this machine.
 
+    `name` replaces the checkpoint's; the page opens with what the parameters of `link` show, as Explore's do.
     Raises HeadlightError, with the reason, for a model that cannot become one.
     """
     with replacing(out) as file:  # first, so that a wrong place is told before a minute has passed
-        model = _live_model(folder, precision, _command([folder], precision, "--out", out))
+        name = name or display_name(folder)
+        model = _live_model(folder, name, precision, _command([name], precision, "--out", out), link)
         content = live_document(model, InDocument()).encode("utf-8")
         file.write(content)
     return len(content)
@@ -39,24 +41,24 @@ def write_page(folder: Path, out: Path, precision: Precision) -> int:
 
 def write_site(folders: Sequence[Path], out: Path, precision: Precision) -> int:
     """Write the pages of checkpoints as the files of a site, all or none; returns the bytes of all together."""
-    command = _command(folders, precision, "--site", out)
-    files = site_files([_live_model(folder, precision, command) for folder in folders])
+    names = [*map(display_name, folders)]
+    command = _command(names, precision, "--site", out)
+    files = site_files([_live_model(*each, precision, command) for each in zip(folders, names, strict=True)])
     write_files(out, files)
     return sum(map(len, files.values()))
 
 
-def _command(folders: Sequence[Path], precision: Precision, option: str, out: Path) -> str:
-    """The command that writes the same; of folders it has the names alone."""
-    words = [*map(display_name, folders), "--weights", precision, option, out.name or out.resolve().name]
+def _command(names: Sequence[str], precision: Precision, option: str, out: Path) -> str:
+    """The command that writes the same, but for what a file opens with."""
+    words = [*names, "--weights", precision, option, out.name or out.resolve().name]
     return shlex.join(["headlight", "live", *words])
 
 
-def _live_model(folder: Path, precision: Precision, command: str) -> LiveModel:
-    name = display_name(folder)
+def _live_model(folder: Path, name: str, precision: Precision, command: str, link: str = "") -> LiveModel:
     checkpoint = load(folder, name=name, device="cpu")
     made = model_file(checkpoint, name, precision)
     with answering(EngineRequest("", b"", checkpoints=(VisitorFolder(name, name, str(folder)),))):
-        page = live_page(find_model(name), made.encodings)
+        page = live_page(find_model(name), made.encodings) | {"link": link}
     origin = checkpoint.model.origin
     provenance = Provenance(
         model=name,

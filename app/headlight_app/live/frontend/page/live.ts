@@ -56,6 +56,7 @@ async function readModel(): Promise<OpenModel> {
 /** Shows the pages, one at a time, in a shadow root, and returns choices to them as data, as a run of the app would. */
 export function openLive(host: HTMLElement, page: LivePage, backend: Backend) {
   document.documentElement.classList.toggle(SIMPLE, storedMode() !== "full");
+  if (!location.hash && page.link) history.replaceState(history.state, "", `#${page.link}`);
   const parts = partsOf(page, backend);
   const links = new Links([...parts.keys()], page.data.default_attention);
   const now = { name: links.name, chosen: readLink(links.query, page.rules), serial: 0 };

@@ -28,6 +28,8 @@ export interface LivePage {
   data: LiveData;
   rules: Rules;
   generate: LiveGenerate | null;
+  /** The parameters of what the page opens with, if its address names nothing. */
+  link: string;
 }
 
 export interface LiveGenerate {
