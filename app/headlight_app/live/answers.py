@@ -46,8 +46,8 @@ def _require_small(folder: Path, title: str) -> None:
     size = file_bytes(read_metadata(folder, title).parameter_count)
     if size > LARGE:
         raise CheckpointError(
-            f"As one file, {title} would have about {size / 1e6:,.0f} MB; the menu writes at most {LARGE / 1e6:.0f}. Use "
-            "the command headlight live, with --site FOLDER, so that a browser keeps the model."
+            f"As one file, {title} would have about {size / 1e6:,.0f} MB; the menu writes at most {LARGE / 1e6:.0f}. "
+            "Use the command headlight live, with --site FOLDER, so that a browser keeps the model."
         )
 
 

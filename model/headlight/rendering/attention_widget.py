@@ -19,7 +19,7 @@ from traitlets import Bytes, Int, TraitError, Tuple, Unicode, observe, validate
 
 from headlight.checkpoints.load import Checkpoint
 from headlight.errors import HeadlightError, shortened
-from headlight.rendering.html import SCRIPT, HtmlView
+from headlight.rendering.html import SCRIPT, HtmlView, SavedView
 from headlight.rendering.predictions import predictions_json
 from headlight.tasks import task_of
 from headlight.tracing.inputs import ModelInput
@@ -56,8 +56,8 @@ class AttentionWidget(anywidget.AnyWidget):
     query = Int(-1).tag(sync=True)
     pinned = Tuple().tag(sync=True)
 
-    def __init__(self, view: HtmlView, **more: Any) -> None:
-        self._shown = view
+    def __init__(self, view: HtmlView, saved: SavedView | None = None, **more: Any) -> None:
+        self._shown, self._saved = view, saved
         known = {name: view.meta["state"][name] for name in _CHOICES if name in view.meta["state"]}
         first = {"attention": view.meta["attention_groups"][0]["name"]} | known
         super().__init__(_name=token_hex(8), _view=_pack(view), **first, **more)
@@ -82,9 +82,10 @@ class AttentionWidget(anywidget.AnyWidget):
 
     def _ipython_display_(self, **_: Any) -> None:
         """Show the view, which a saved notebook keeps, and the widget, which hides the view."""
-        saved = f'<div data-headlight-widget="{self._name}">{self.show()._repr_html_()}</div>'
-        view = {"text/html": saved, "text/plain": self._shown.title}
-        for data, metadata in ((view, {}), self._repr_mimebundle_() or ({}, {})):
+        view = self._saved or self.show()
+        saved = f'<div data-headlight-widget="{self._name}">{view._repr_html_()}</div>'
+        kept = {"text/html": saved, "text/plain": self._shown.title}
+        for data, metadata in ((kept, {}), self._repr_mimebundle_() or ({}, {})):
             publish_display_data(data, metadata)  # type: ignore[no-untyped-call]
 
     @property
@@ -156,6 +157,7 @@ class ModelWidget(AttentionWidget):
         text: ModelInput,
         source: ModelInput | None = None,
         edits: Sequence[InterventionLike] = (),
+        saved: SavedView | None = None,
     ) -> None:
         self._checkpoint, self._given = checkpoint, {"text": text, "source": source}
         self._last: tuple[_Inputs, Trace, HtmlView] | None = None
@@ -163,7 +165,7 @@ class ModelWidget(AttentionWidget):
         inputs = (texts.get("text"), texts.get("source"), tuple(map(str, edits)))
         self._as_trained: tuple[Any, Trace] | None = None
         self.trace, view = self._run(inputs)
-        super().__init__(self._with_predictions(view, inputs, -1), **texts, edits=inputs[2])
+        super().__init__(self._with_predictions(view, inputs, -1), saved, **texts, edits=inputs[2])
 
     def _run(self, inputs: _Inputs) -> tuple[Trace, HtmlView]:
         """The trace of text, source and edits, and its view; the last one is cached."""

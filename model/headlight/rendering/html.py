@@ -17,7 +17,7 @@ from html import escape
 from pathlib import Path
 from secrets import token_hex
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -96,6 +96,13 @@ class AttentionData:
         return {
             name: np.ravel([each[name] for each in one_by_one]).reshape(weights.shape[:2]) for name in one_by_one[0]
         }
+
+
+class SavedView(Protocol):
+    """What a saved notebook shows of a cell."""
+
+    def _repr_html_(self) -> str:
+        """The HTML of a notebook cell."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def test_a_model_that_cannot_become_a_page_is_told_why(model: str, sentence: str
 @pytest.mark.usefixtures("toys")
 def test_a_large_model_is_told_what_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "LARGE", 1_000)
-    with pytest.raises(HeadlightError, match="next would have about 1 MB; the menu writes at most 0. Use the command"):
+    with pytest.raises(HeadlightError, match=re.escape("next would have about 1 MB; the menu writes at most 0. Use")):
         ask_worker("export_live_page", model="next", text=TEXT)
 
 

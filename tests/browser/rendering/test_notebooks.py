@@ -15,6 +15,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser.server import Server, started
 from tests.browser.visitor import PATIENCE
 
+SENTENCE, TYPED = "nut sun mat nut sun", "mat leaf mat"
+WIDGET = f"headlight.widget(checkpoint, {SENTENCE!r}, saved=view)"
 NOTEBOOK = Path(__file__).parents[3] / "assets/notebooks/heads.ipynb"
 QUIET = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
 NO_EXTENSIONS = "--ServerApp.jpserver_extensions={'jupyter_lsp': False, 'jupyter_server_terminals': False}"
@@ -101,6 +103,39 @@ def assert_a_saved_notebook_shows_the_view(page: Page, heads: Locator) -> None:
     expect(heads).to_have_attribute("data-painted", "alone")
     expect(heads.get_by_test_id("text")).to_be_hidden()
     expect(heads.get_by_test_id("tokens")).to_contain_text("mat")
+
+
+LIVE = f"""
+import headlight
+from headlight_app.live.notebook import live_view
+view = live_view("induction", {SENTENCE!r}, ["decoder.0.self.weights[1]=set:0"])
+checkpoint = headlight.load(headlight.find_checkpoint("induction"))
+"""
+
+
+def test_a_saved_notebook_computes_without_a_kernel(page: Page, jupyter: Server, tmp_path: Path) -> None:
+    cells = [nbformat.v4.new_code_cell(code) for code in (LIVE, "view", WIDGET)]  # type: ignore[no-untyped-call]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "live.ipynb")  # type: ignore[no-untyped-call]
+    page.goto(f"{jupyter.url}/doc/tree/live.ipynb")
+    expect(page.get_by_role("button", name="Python 3 (ipykernel) | Idle")).to_be_visible()
+    for number in range(3):
+        run_cell(page, number)
+    frames = page.locator(".jp-OutputArea iframe")
+    expect(frames).to_have_count(2)
+    with page.expect_response(lambda answer: answer.request.method == "PUT" and "live.ipynb" in answer.url):
+        page.keyboard.press("Control+s")
+    with page.expect_response(re.compile("/api/sessions")):
+        page.get_by_role("menuitem", name="Kernel").click()
+        page.get_by_role("menuitem", name="Shut Down Kernel", exact=True).click()
+    page.reload()
+    for number in range(2):
+        live = page.frame_locator(".jp-OutputArea iframe").nth(number)
+        expect(live.get_by_test_id("instrument")).to_have_attribute("data-sentence", SENTENCE)
+        live.get_by_test_id("sentence").fill(TYPED)
+        expect(live.get_by_test_id("instrument")).to_have_attribute("data-sentence", TYPED)
+        expect(live.locator(".instrument.waiting")).to_have_count(0)
+        live.get_by_test_id("undo").click()
+        expect(live.get_by_test_id("changes")).to_have_text("No changes")
 
 
 def test_the_notebook_runs(tmp_path: Path) -> None:

@@ -39,8 +39,9 @@ export class AddressBar {
     if (query === null || query === addressQuery(written, {})) return;
     const usual = parameters({ ...DEFAULT_STATE });
     if (Object.entries(parameters(settings)).some(([name, value]) => value !== (written[name] ?? usual[name]))) return;
-    const sign = this.#place === "hash" ? "#" : "?";
-    history.pushState(history.state, "", query ? `${location.pathname}${sign}${query}` : location.pathname);
+    // A page in a notebook has the address of a blob, which allows no change but of its fragment.
+    const [here, sign] = this.#place === "hash" ? [location.href.split("#")[0], "#"] : [location.pathname, "?"];
+    history.pushState(history.state, "", query ? `${here}${sign}${query}` : here);
   }
 
   cancel() {
