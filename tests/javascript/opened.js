@@ -180,25 +180,31 @@ export async function open({
     ...more,
     ...(data.state ? { state: { ...data.state, ...choice } } : {}),
   };
-  const end = run({
-    parentElement: place,
-    data: [given],
-    setStateValue: (/** @type {string} */ _, /** @type {Record<string, any>} */ value) => reports.push(value),
-  });
+  const rerun = () =>
+    run({
+      parentElement: place,
+      data: [given],
+      setStateValue: (/** @type {string} */ _, /** @type {Record<string, any>} */ value) => reports.push(value),
+    });
+  const end = rerun();
   endings.push(() => {
     host.remove();
     end();
   });
-  return new Opened(place, reports, given);
+  return new Opened(place, reports, given, rerun);
 }
 
 /** An open page, and what a visitor does there. */
 export class Opened {
-  /** @param {ShadowRoot} place @param {Record<string, any>[]} reports @param {Record<string, any>} data */
-  constructor(place, reports, data) {
+  /**
+   * @param {ShadowRoot} place @param {Record<string, any>[]} reports @param {Record<string, any>} data
+   * @param {() => void} [rerun] draws the page again, as a run of the app does
+   */
+  constructor(place, reports, data, rerun = () => {}) {
     this.place = place;
     this.reports = reports;
     this.data = data;
+    this.rerun = rerun;
   }
 
   /** The questions since the page was opened. */

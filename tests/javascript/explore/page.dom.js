@@ -209,6 +209,23 @@ test("a change of the model is announced with its prediction", async () => {
   assert.equal(page.get("announced").role, "status");
 });
 
+test("a run of the app before the answer leaves the announcement to the answer", async () => {
+  let isHeld = false;
+  const { released, release } = holdAnswer();
+  const page = await explore({ layer: 1, head: 2 }, "induction", async (route, answer) => {
+    if (isHeld && route === "trace") await released;
+    return answer;
+  });
+  isHeld = true;
+  page.click("head-switch");
+  page.rerun();
+  await settle();
+  assert.deepEqual(page.all("[data-testid=announced]").map(wordsOf).filter(Boolean), []);
+  release();
+  await settle();
+  assert.match(page.text("announced"), /^Next token: .* Layer 1 · Head 2 is off: it looks at nothing$/);
+});
+
 test("a reading is live only while the focus is on a plot", async () => {
   const page = await explore();
   page.get("stage").dispatchEvent(new Event("focusin", { bubbles: true, composed: true }));

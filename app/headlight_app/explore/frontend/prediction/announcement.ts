@@ -38,17 +38,17 @@ export function announcedChange(
   return [...predicted, ofHead().replace(/\.$/, ""), ...fresh].filter(Boolean).join(". ");
 }
 
-/** Announces an answer once it is drawn. */
+/** Announces an answer once it is drawn; it may be drawn again while a choice that was made since has none yet. */
 export function announcePrediction(page: ExplorePage) {
-  const { choice, answer } = page.state;
-  const { text, source, text_pair, chat, masked_positions } = answer.question;
+  const { answer } = page.state;
+  const { edits, variant, text, source, text_pair, chat, masked_positions } = answer.question;
   const now = {
-    model: JSON.stringify([choice.edits, choice.variant]),
+    model: JSON.stringify([edits, variant]),
     masked: JSON.stringify(masked_positions),
     text: JSON.stringify([text, source, text_pair, chat]),
     notes: answer.notes,
   };
-  const words = announcedChange(memory(page).known, now, answer.predictions[0], countChanges(choice) > 0, () =>
+  const words = announcedChange(memory(page).known, now, answer.predictions[0], countChanges(answer.question) > 0, () =>
     changeInWords(page),
   );
   memory(page).known = now;
