@@ -42,6 +42,7 @@ CONTROLS = script("""() => {
     + "input, textarea, summary, [role=gridcell], [data-testid=stPageLink-NavLink]";
   const others = "[type=file], .run, [data-testid=export-menu] *, .modebar-btn, [data-testid=stSelectbox] *, "
     + "[data-testid=mode] *, "
+    + "[data-testid=room-open], " // a teacher's page asks for news all the time: it is never at rest
     + "[data-testid=stFileUploader] *, [data-testid=stBaseButton-secondary], [aria-label=Fullscreen], "
     + "[data-testid=stExpandSidebarButton], [data-testid=stSidebar] [data-testid=stBaseButton-headerNoPadding]";
   return everything().filter((element) =>

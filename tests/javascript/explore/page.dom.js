@@ -7,6 +7,19 @@ import { chips, explore, shown, WORDS } from "./opened.js";
 
 const HOSTILE = "</script><b>bold</b> 😀 שלום";
 
+/** A page whose open head is switched off; the answer to that is held back until `release` is called. */
+async function switchedOff() {
+  let isHeld = false;
+  const { released, release } = holdAnswer();
+  const page = await explore({ layer: 1, head: 2 }, "induction", async (route, answer) => {
+    if (isHeld && route === "trace") await released;
+    return answer;
+  });
+  isHeld = true;
+  page.click("head-switch");
+  return { page, release };
+}
+
 test("typing draws tokens and the prediction of the new text", async () => {
   const page = await explore({ text: "cat lamp" });
   const before = page.text("predictions");
@@ -126,14 +139,7 @@ test("a click masks a token, and another shows it again", async () => {
 });
 
 test("a slow answer is not waited for", async () => {
-  let isHeld = false;
-  const { released, release } = holdAnswer();
-  const page = await explore({ layer: 1, head: 2 }, "induction", async (route, answer) => {
-    if (isHeld && route === "trace") await released;
-    return answer;
-  });
-  isHeld = true;
-  page.click("head-switch");
+  const { page, release } = await switchedOff();
   await until(() => page.text("latest") === "Head 2 of layer 1 off");
   assert.equal(page.get("head-switch").ariaChecked, "false");
   assert.ok(page.one(".instrument").classList.contains("waiting"));
@@ -210,14 +216,7 @@ test("a change of the model is announced with its prediction", async () => {
 });
 
 test("a run of the app before the answer leaves the announcement to the answer", async () => {
-  let isHeld = false;
-  const { released, release } = holdAnswer();
-  const page = await explore({ layer: 1, head: 2 }, "induction", async (route, answer) => {
-    if (isHeld && route === "trace") await released;
-    return answer;
-  });
-  isHeld = true;
-  page.click("head-switch");
+  const { page, release } = await switchedOff();
   page.rerun();
   await settle();
   assert.deepEqual(page.all("[data-testid=announced]").map(wordsOf).filter(Boolean), []);
