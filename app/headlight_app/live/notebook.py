@@ -66,7 +66,7 @@ def live_view(
     Writing it takes about ten seconds for 7 M parameters. Raises HeadlightError, with the reason, for a model that
     cannot become a live page.
     """
-    folder = find_checkpoint(model)
+    folder = find_checkpoint(str(model))
     link = urlencode(encode_state(DEFAULT_STATE.change(text=text, edits=tuple(map(str, edits))), omit=False))
     with TemporaryDirectory() as made:
         out = Path(made, "page.html")

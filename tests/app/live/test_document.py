@@ -115,7 +115,7 @@ def test_the_address_of_a_file_changes_with_its_content() -> None:
 
 
 def test_a_site_of_one_model_offers_no_choice() -> None:
-    assert b"<nav" not in site_files([live_model("a")])["index.html"]
+    assert b"live-models" not in site_files([live_model("a")])["index.html"]
 
 
 def test_a_page_has_the_app_s_colours() -> None:

@@ -6,7 +6,8 @@ from urllib.parse import urlencode
 from playwright.sync_api import Page, expect
 
 from headlight import Checkpoint
-from tests.browser.live.test_live import MODEL, OFF, expect_answer, expect_equal
+from tests.browser.live.conftest import MODEL
+from tests.browser.live.test_live import OFF, expect_answer, expect_equal
 from tests.browser.visitor import Visitor
 
 TEXT = "The dog ran </script> 😀"
@@ -29,5 +30,6 @@ def test_a_page_of_the_menu_opens_with_what_explore_shows(
     expect_equal(page, checkpoint, TEXT, (OFF,))
     page.get_by_test_id("undo").click()
     expect_answer(page, TEXT)
+    page.wait_for_url(lambda address: "edits" not in address)
     page.reload()
     expect_answer(page, TEXT)

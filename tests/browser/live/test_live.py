@@ -21,7 +21,7 @@ CLOSE = 1e-4
 ROUNDED = 5e-4 + CLOSE  # of three decimal places
 NUMBER = r"[\d.]+(?:·10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?"
 CANDIDATE = re.compile(rf"({NUMBER})(?:  \(before ({NUMBER})\))?$")
-TITLES = """() => [...document.querySelector("[data-testid=live]").shadowRoot.querySelectorAll("[title]")]
+TITLES = """() => [...document.querySelector("[data-testid=live] > *").shadowRoot.querySelectorAll("[title]")]
     .filter((each) => each.checkVisibility()).map((each) => each.title)"""
 EXPONENT = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 

@@ -106,7 +106,20 @@ def test_a_reader_chooses_another_model(page: Page, address: str, asked: list[st
     assert sent[f"{OTHER}.weights.bin"] > NOT_CHANGED
     assert all(sent[shared] < NOT_CHANGED for shared in ("live.js", "live.css", "font.bin", "worker.bin"))
     models.get_by_text(MODEL, exact=True).click()
+    expect_answer(page, NUMBERS)
+
+
+def test_another_model_reads_the_same_text(page: Page, address: str) -> None:
+    page.goto(address)
     expect_answer(page, SENTENCE)
+    page.get_by_test_id("sentence").fill(NUMBERS)
+    expect_answer(page, NUMBERS)
+    page.get_by_test_id("head-switch").click()
+    expect_answer(page, NUMBERS, "1 change")
+    page.get_by_test_id("live-pages").get_by_text("Generate", exact=True).click()
+    expect(page.get_by_test_id("prompt")).to_have_value(NUMBERS)
+    page.get_by_test_id("live-models").get_by_text(OTHER, exact=True).click()
+    expect_answer(page, NUMBERS)  # in Explore, since this model writes no text, and as trained
 
 
 def test_a_site_opened_from_a_folder_says_what_it_needs(browser: Browser, folder: Path) -> None:

@@ -105,6 +105,7 @@ def assert_a_saved_notebook_shows_the_view(page: Page, heads: Locator) -> None:
     expect(heads.get_by_test_id("tokens")).to_contain_text("mat")
 
 
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 LIVE = f"""
 import headlight
 from headlight_app.live.notebook import live_view
@@ -115,7 +116,8 @@ checkpoint = headlight.load(headlight.find_checkpoint("induction"))
 
 def test_a_saved_notebook_computes_without_a_kernel(page: Page, jupyter: Server, tmp_path: Path) -> None:
     cells = [nbformat.v4.new_code_cell(code) for code in (LIVE, "view", WIDGET)]  # type: ignore[no-untyped-call]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "live.ipynb")  # type: ignore[no-untyped-call]
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL})  # type: ignore[no-untyped-call]
+    nbformat.write(notebook, tmp_path / "live.ipynb")  # type: ignore[no-untyped-call]
     page.goto(f"{jupyter.url}/doc/tree/live.ipynb")
     expect(page.get_by_role("button", name="Python 3 (ipykernel) | Idle")).to_be_visible()
     for number in range(3):

@@ -17,6 +17,7 @@ export class Links {
   #names;
   #attention;
   #links: Map<string, HTMLAnchorElement>;
+  #models = document.querySelectorAll<HTMLAnchorElement>('[data-testid="live-models"] a');
 
   /** @param names of the pages @param attention that is open at first, which no address needs to name */
   constructor(names: readonly string[], attention: string) {
@@ -39,12 +40,14 @@ export class Links {
     return this.#names.includes(name) ? name : FIRST;
   }
 
-  /** Marks the open page, and lets the links to all pages keep what is chosen. */
+  /** Marks the open page, and lets the links to all pages keep what is chosen; those to other models keep the text. */
   draw(open: string, chosen: Chosen) {
     for (const [name, link] of this.#links) {
       link.href = this.#address(name, chosen);
       link.ariaCurrent = name === open ? "page" : null;
     }
+    const { text = null } = chosen;
+    for (const link of this.#models) link.hash = this.#address(open, text === null ? {} : { text });
   }
 
   write(name: string, chosen: Chosen) {

@@ -10,7 +10,7 @@ import { bytesOf } from "../head_view.ts";
 import { differenceNotes } from "../notes.ts";
 import { valuesOf } from "../predictions.ts";
 import type { Run, Runs, Written } from "../runs.ts";
-import { encoded } from "../text.ts";
+import { encoded, shownTokens } from "../text.ts";
 import { joined, pathOf } from "../trace.ts";
 import type { GroupFacts, Model, Reply } from "../types.ts";
 import { nextTokenRows } from "./next_token.ts";
@@ -144,10 +144,9 @@ function notesOf(runs: Runs, question: Question, generated: Written): string[] {
 /** The tokens that the model has read; of a text with masks, a special one that was typed counts as one, too. */
 function textTokens(tokens: readonly EncodedToken[], { tokenizer, facts }: Model): TextToken[] {
   const special = new Set(facts.tokenizer.special_ids);
-  return tokens.map(({ spaceBefore, ...token }) => ({
+  return shownTokens(tokens, tokenizer).map((token, place) => ({
     ...token,
     special: facts.task.fills_masks ? special.has(token.id) : token.special,
-    masked: token.id === tokenizer.maskId,
-    space_before: spaceBefore,
+    space_before: tokens[place].spaceBefore,
   }));
 }
