@@ -39,6 +39,7 @@ PYTHON = {
 TYPESCRIPT = {
     "live/frontend/answers/edits/syntax.ts": 1,
     "live/frontend/answers/walkthrough/head_steps.ts": 1,
+    "live/frontend/page/written.ts": 1,
     "ui/frontend/charts/svg.ts": 1,
     "ui/frontend/plots/number_table.ts": 1,
     "ui/frontend/views/plane/moving_points.ts": 1,
