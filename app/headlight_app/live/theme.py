@@ -10,8 +10,8 @@ from typing import Any
 from headlight_app.ui.modules import ROOT
 
 CONFIG = ROOT / "frame" / "script" / ".streamlit" / "config.toml"
-FONTS = {
-    "font": 'system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
+FONTS = {  # the page brings the last one, which has arrows
+    "font": 'system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif, "STIX Two Math"',
     "codeFont": "ui-monospace, monospace",
 }
 
