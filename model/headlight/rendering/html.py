@@ -17,7 +17,7 @@ from html import escape
 from pathlib import Path
 from secrets import token_hex
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -98,6 +98,7 @@ class AttentionData:
         }
 
 
+@runtime_checkable
 class SavedView(Protocol):
     """What a saved notebook shows of a cell."""
 
