@@ -84,7 +84,7 @@ class Stranger:
         with connect(
             f"{origin.replace('http', 'ws')}/_stcore/stream",
             max_size=None,
-            close_timeout=1,  # a session whose messages nobody reads answers no frame
+            max_queue=None,  # a session with more unread messages would answer no ping, and the server would end it
             ping_interval=None,
             additional_headers=sent,
             source_address=(self.address, 0),
