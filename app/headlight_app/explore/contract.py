@@ -584,13 +584,6 @@ class ExportPageRequest(StateRequest[FileAnswer], frozen=True, kw_only=True):
     view_key: Annotated[str, Meta(max_length=MAX_VIEW_KEY_LENGTH)] = ""
 
 
-class ExportLivePageRequest(StateRequest[FileAnswer], frozen=True, kw_only=True):
-    """The model as one HTML file in which Explore computes without a server; it opens with the current view."""
-
-    route: ClassVar[str] = "export_live_page"
-    seconds: ClassVar[float] = 180.0
-
-
 class ExportWorksheetRequest(StateRequest[FileAnswer], frozen=True, kw_only=True):
     """The view as a printable page for a class.
 

@@ -40,9 +40,9 @@ def available_models() -> tuple[CatalogEntry, ...]:
 
 
 def find_model(name: str) -> CatalogEntry:
-    """A model that this visitor can open. Raises CheckpointError for any other name."""
-    entries = available_models()
-    for entry in entries:
+    """A model that this visitor can open, first one of their own. Raises CheckpointError for any other name."""
+    own, entries = (card.entry for card in own_models()), available_models()
+    for entry in (*filter(None, own), *entries):
         if entry.name == name:
             return entry
     raise CheckpointError(
@@ -111,7 +111,7 @@ def _find_folder(model: str) -> tuple[Path, str]:
     for refresh in (False, True):  # to find a model trained, or notice one deleted, since the last listing
         offered = listed_models(refresh=refresh)
         own = ((each.name, Path(each.folder), each.title) for each in current_request().checkpoints)
-        for name, folder, title in chain(((card.name, card.folder, card.title) for card in offered), own):
+        for name, folder, title in chain(own, ((card.name, card.folder, card.title) for card in offered)):
             if name == model and folder.exists():
                 return folder, title
     known = ", ".join(card.name for card in offered)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from headlight.checkpoints import find_checkpoint
 from headlight.cli.common import add_folder_option, command, model_folders
 from headlight.errors import HeadlightError
-from headlight_app.live.size import LARGE
 
+LARGE = 60_000_000  # bytes of a file that a reader fetches again at each visit
 PRECISIONS = {"float16": "half the size", "int8": "a quarter, less exact", "float32": "as exact as here"}
 
 
@@ -22,9 +21,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "the folder of a site, for any static host; of several models, a reader chooses one"
     written.add_argument("--site", type=Path, metavar="FOLDER", help=about)
     told = ", ".join(f"{name} ({about})" for name, about in PRECISIONS.items())
-    about = "open a file with what a link of Explore shows, instead of the model's example"
-    parser.add_argument("--link", default="", help=about)
-    parser.add_argument("--name", default="", help="what a file calls the model, instead of its folder's name")
     parser.add_argument("--weights", default="float16", choices=tuple(PRECISIONS), help=f"{told}; default float16")
     add_folder_option(parser)
 
@@ -36,8 +32,6 @@ def live(options: argparse.Namespace) -> int:
 
     if options.out and len(options.names) > 1:
         raise HeadlightError(f"A file holds one model; write these {len(options.names)} as a site, with --site FOLDER.")
-    if options.site and (options.link or options.name):
-        raise HeadlightError("--link and --name are for a file: use them with --out FILE.html.")
     folders = [find_checkpoint(name, model_folders(options), fetch=True) for name in options.names]
     if options.site:
         size = write_site(folders, options.site, options.weights)
@@ -45,8 +39,7 @@ def live(options: argparse.Namespace) -> int:
             f"{options.site} is written: {size / 1e6:.1f} MB. Put it on any web server, and open its index.html there."
         )
         return 0
-    link = urlsplit(options.link).query or options.link
-    size = write_page(folders[0], options.out, options.weights, name=options.name, link=link)
+    size = write_page(folders[0], options.out, options.weights)
     print(f"{options.out} is written: {size / 1e6:.1f} MB. Open it in a browser.")
     if size > LARGE:
         print("headlight: This is large for one file; with --site FOLDER a browser keeps the model.", file=sys.stderr)

@@ -63,7 +63,7 @@ def _stems(names: Iterable[str]) -> list[str]:
     """How the files of each model begin; no two are equal, also where capital letters do not count."""
     stems = [START]
     for name in names:
-        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-").lower() or "model"
+        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("._-").lower() or "model"
         numbered = (plain if count == 1 else f"{plain}-{count}" for count in itertools.count(1))
         stems.append(next(stem for stem in numbered if stem not in stems))
     return stems[1:]

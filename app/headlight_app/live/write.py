@@ -25,14 +25,14 @@ from headlight_app.live.site import site_files
 from headlight_app.ui.component import Data
 
 
-def write_page(folder: Path, out: Path, precision: Precision, *, name: str = "", link: str = "") -> int:
+def write_page(folder: Path, out: Path, precision: Precision, *, link: str = "") -> int:
     """Write the page of the checkpoint in a folder as one file; returns its bytes. It names no folder of this machine.
 
-    `name` replaces the checkpoint's; the page opens with what the parameters of `link` show, as Explore's do.
-    Raises HeadlightError, with the reason, for a model that cannot become one.
+    The page opens with what the parameters of `link` show, as Explore's do. Raises HeadlightError, with the reason, for
+    a model that cannot become one.
     """
     with replacing(out) as file:  # first, so that a wrong place is told before a minute has passed
-        name = name or display_name(folder)
+        name = display_name(folder)
         model = _live_model(folder, name, precision, _command([name], precision, "--out", out), link)
         content = live_document(model, InDocument()).encode("utf-8")
         file.write(content)

@@ -41,7 +41,6 @@ from headlight_app.generate.contract import CopyingRequest, GeneratePageRequest,
 from headlight_app.inference.images import answer_check_image
 from headlight_app.lesson.answers import steps
 from headlight_app.lesson.contract import CollectRequest, HandInRequest, LessonsRequest, NotesRequest, StepRequest
-from headlight_app.live.answers import answer_export_live_page
 from headlight_app.models.answers import opening
 from headlight_app.models.contract import (
     DownloadRequest,
@@ -77,7 +76,6 @@ _ROWS = (
     row(explore.SourceCodeRequest, explore_page.answer_source_code),
     row(explore.ExportNumbersRequest, explore_files.answer_export_numbers),
     row(explore.ExportPageRequest, explore_files.answer_export_page),
-    row(explore.ExportLivePageRequest, answer_export_live_page),
     row(explore.ExportWorksheetRequest, explore_files.answer_export_worksheet),
     row(explore.ExportCodeRequest, explore_files.CodeExport(TASK_ANALYSES).answer),
     row(TasksPageRequest, tasks_page.answer_tasks_page),

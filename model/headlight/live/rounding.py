@@ -29,7 +29,7 @@ def rounding_cost(checkpoint: Checkpoint, precision: Precision, texts: Sequence[
     subject, write = _subject(model)
     examples = "its example" if len(changes) == 1 else f"its {len(changes)} examples"
     most = write(max(changes))
-    told = f"less than {most[1:]}" if most.startswith("<") else f"at most {most}"
+    told = f"less than {most[1:]}" if most.startswith("<") else f"at most about {most}"
     return f"on {examples} {subject} changes by {told}"
 
 

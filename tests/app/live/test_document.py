@@ -90,11 +90,11 @@ def test_the_parts_are_in_the_file() -> None:
 
 def test_a_site_has_code_and_font_once_and_the_parts_of_each_model() -> None:
     files = site_files(
-        [live_model(name) for name in ("stories", "sort", "org/Sort", "org-sort", HOSTILE, "index", "…")]
+        [live_model(name) for name in ("stories", "sort", "org/Sort", "org-sort", HOSTILE, "index", "…", "_x")]
     )
     pages = {name: content.decode() for name, content in files.items() if name.endswith(".html")}
     plain = "script-script-alert-1-script"
-    stems = ["stories", "sort", "org-sort", "org-sort-2", plain, "index-2", "model"]
+    stems = ["stories", "sort", "org-sort", "org-sort-2", plain, "index-2", "model", "x"]
     assert [*pages] == ["index.html", *(f"{stem}.html" for stem in stems[1:])]
     shared = {"live.js", "live.css", "font.bin", "worker.bin"}
     parts = {stem: {f"{stem}.{part}.bin" for part in ("page", "model", "weights")} for stem in stems}

@@ -17,7 +17,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], Path, str]
     """The models, place and precision of every page and site; nothing is written, and each is as large as its name."""
     found = list[tuple[list[str], Path, str]]()
 
-    def write_page(folder: Path, out: Path, precision: str, **_: str) -> int:
+    def write_page(folder: Path, out: Path, precision: str) -> int:
         return write_site([folder], out, precision)
 
     def write_site(folders: Sequence[Path], out: Path, precision: str) -> int:
@@ -56,7 +56,6 @@ def test_a_site_has_several_models(written: list[object], capsys: pytest.Capture
     [
         ([MODEL, OTHER, "--out", "1.html"], "A file holds one model; write these 2 as a site, with --site FOLDER."),
         ([MODEL, "--out", "1.html", "--site", "1"], "Argument --site: not allowed with argument --out."),
-        ([MODEL, "--site", "1", "--name", "mine"], "--link and --name are for a file: use them with --out FILE.html."),
         ([MODEL], "One of the arguments --out --site is required."),
     ],
 )

@@ -50,7 +50,6 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "source_code": {},
     "export_numbers": {"format": "csv"},
     "export_page": {},
-    "export_live_page": {},
     "export_worksheet": {"figure": "<svg/>", "link": "http://room/?layer=1", "line": "next"},
     "export_code": {},
     "generate": {},
@@ -92,7 +91,7 @@ TOYS = {
 # Their answers contain the folder, the date, or the progress within a time limit.
 VARY = (
     *("compare", "generate", "analysis_step", "compare_page", "model_card", "weight_report"),
-    *("export_origin", "export_code", "export_page", "export_live_page", "export_program", "lesson_step"),
+    *("export_origin", "export_code", "export_page", "export_program", "lesson_step"),
 )
 ROUTES = (*QUESTIONS, *SIDES, *NAMED, *INPUTS)
 FIRST_OF_EACH_KIND = {next(iter(kind)) for kind in (QUESTIONS, SIDES, NAMED, INPUTS)}

@@ -34,7 +34,7 @@ def test_the_cost_is_the_largest_change_of_a_probability() -> None:
         changes.append(float((after - before).abs().max()))
     told = rounding_cost(Checkpoint(model, tokenizer, ""), "int8", TEXTS)
     assert max(changes) > 0.0005
-    assert told == f"on its 3 examples a probability changes by at most {100 * max(changes):.1f} %"
+    assert told == f"on its 3 examples a probability changes by at most about {100 * max(changes):.1f} %"
 
 
 def test_the_cost_names_what_a_model_says() -> None:
@@ -45,7 +45,7 @@ def test_the_cost_names_what_a_model_says() -> None:
         (toys.encoder(output_head="none"), toys.masked(), "a weight of attention"),
     ):
         told = rounding_cost(Checkpoint(model, tokenizer, ""), "int8", [toys.TEXT, "the " * 100])
-        assert told.startswith(f"on its example {subject} changes by at most ")
+        assert told.startswith(f"on its example {subject} changes by at most about ")
     assert rounding_cost(Checkpoint(scores, toys.masked(), ""), "float32", []) == ""
 
 

@@ -392,9 +392,6 @@ export interface ExportPageRequest extends StateRequest {
   view_key?: string;
 }
 
-/** The model as one HTML file in which Explore computes without a server; it opens with the current view. */
-export type ExportLivePageRequest = StateRequest;
-
 /** The view as a printable page for a class. */
 export interface ExportWorksheetRequest extends StateRequest {
   figure: string;
@@ -425,7 +422,6 @@ export interface ExploreRoutes {
   input_vectors: { request: InputVectorsRequest; answer: InputVectorsAnswer };
   export_numbers: { request: ExportNumbersRequest; answer: FileAnswer };
   export_page: { request: ExportPageRequest; answer: FileAnswer };
-  export_live_page: { request: ExportLivePageRequest; answer: FileAnswer };
   export_worksheet: { request: ExportWorksheetRequest; answer: FileAnswer };
   export_code: { request: ExportCodeRequest; answer: ProgramAnswer };
 }

@@ -1,4 +1,4 @@
-// Export of the displayed view: figures and numbers, a link, self-contained HTML files, a worksheet, programs.
+// Export of the displayed view: figures and numbers, a link, a self-contained HTML file, a worksheet, programs.
 
 import { saveBlob } from "../../../ui/frontend/dom/clipboard.ts";
 import { findByTestId } from "../../../ui/frontend/dom/elements.ts";
@@ -48,11 +48,6 @@ export function createExportMenu(page: ExplorePage, place: ParentNode): () => vo
     page: async () => {
       const view_key = JSON.stringify(matrixQuery(page).choice); // the key of the view in the saved page
       menu.say(`${await saveFileFrom(page, "export_page", { ...shownRequest(page), view_key })} is saved.`);
-    },
-    live: async () => {
-      menu.say("The model is being written as a page; this takes a quarter of a minute or more …");
-      const name = await saveFileFrom(page, "export_live_page", shownRequest(page));
-      menu.say(`${name} is saved. Open it in a browser: it needs neither Headlight nor a network.`);
     },
     worksheet: () => saveWorksheet(page, exported),
     shell: async () => menu.copy(await program(page, "shell"), "The shell commands are copied."),
